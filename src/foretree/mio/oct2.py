@@ -1,0 +1,86 @@
+"""[OCT-2]: pair costs → the best two-level tree, by linear or mixed-integer programming."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foretree.mio.model import Floats, Limits, Model, Solution
+from foretree.mio.solvers import solver_named
+from foretree.solve import Plan
+
+# Costs that differ by less, relative to the largest, count as tied: a simplex solver is no more exact.
+TIE = 1e-9
+
+
+def oct2(costs: Floats, solver: str = "highs", relax: bool = True, *, time_limit: float = np.inf) -> Plan:
+    """The cheapest two-level tree of `costs` (2, p, p) by [OCT-2], as LP (`relax`) or as MIP."""
+    costs = checked(costs)
+    model, labels = oct2_model(costs)
+    solution = solver_named(solver)(model, relax, Limits(time_limit))
+    return first_tied(costs, read_plan(costs, labels, solution))
+
+
+def checked(costs: Floats) -> Floats:
+    """The costs as float64 (2, p, p), refused where they are no pair costs."""
+    costs = np.asarray(costs, dtype=np.float64)
+    if costs.ndim != 3 or costs.shape[0] != 2 or costs.shape[1] != costs.shape[2] or costs.size == 0:
+        raise ValueError(f"costs has shape {costs.shape}: [OCT-2] needs (2, p, p) with p of at least 1.")
+    if np.isnan(costs).any() or np.isneginf(costs).any():
+        raise ValueError("costs holds NaN or minus infinity: give finite costs, and inf where forbidden.")
+    return costs
+
+
+def oct2_model(costs: Floats) -> tuple[Model, NDArray[np.intp]]:
+    """The model (1a)-(1f) of `costs`, and the (columns, 3) labels side, root, child of its columns.
+
+    Rows: (1b), (1c), then (1d) for every root. Forbidden pairs get no column: as the paper's rows (2)
+    and (3) they would break the integrality, as missing columns they cannot.
+    """
+    n_splits = costs.shape[1]
+    labels = np.argwhere(np.isfinite(costs))
+    side, root, child = labels.T
+    n_columns = side.size
+    rows = np.empty((n_columns, 2), dtype=np.int32)
+    rows[:, 0] = side
+    rows[:, 1] = 2 + root
+    values = np.ones((n_columns, 2))
+    values[side == 1, 1] = -1.0
+    sides = np.zeros(2 + n_splits)
+    sides[:2] = 1.0
+    model = Model(
+        objective=costs[side, root, child],
+        starts=np.arange(0, 2 * n_columns + 1, 2, dtype=np.int32),
+        rows=rows.ravel(),
+        values=values.ravel(),
+        row_lower=sides,
+        row_upper=sides,
+        lower=np.zeros(n_columns),
+        # (1b) and (1c) imply z <= 1; saying it again would only cost the simplex method bound flips.
+        upper=np.full(n_columns, np.inf),
+        integral=np.ones(n_columns, dtype=np.bool_),
+    )
+    return model, labels
+
+
+def read_plan(costs: Floats, labels: NDArray[np.intp], solution: Solution) -> Plan:
+    """The tree that an integral solution stands for, checked to be one."""
+    if solution.values is None:
+        raise ValueError(
+            f"[OCT-2] has no tree ({solution.status}): each needs a forbidden pair, or the time ran out."
+        )
+    chosen = labels[solution.values > 0.5]
+    fractional = np.abs(solution.values - np.round(solution.values)).max() > 1e-6
+    if fractional or chosen.shape[0] != 2 or chosen[0, 1] != chosen[1, 1]:
+        raise ArithmeticError("the solver returned a point of [OCT-2] that is no tree: use a simplex solver.")
+    (_, root, low), (_, _, high) = chosen.tolist()
+    return Plan(root, low, high, float(costs[0, root, low] + costs[1, root, high]))
+
+
+def first_tied(costs: Floats, plan: Plan) -> Plan:
+    """Among the trees that cost what `plan` costs, the smallest (root, low, high): O(p²)."""
+    finite = np.abs(costs[np.isfinite(costs)])
+    slack = TIE * max(float(finite.max(initial=0.0)), 1e-300)
+    best = costs.min(axis=2)
+    root = int(np.argmax(best[0] + best[1] <= plan.cost + slack))
+    low = int(np.argmax(costs[0, root] + best[1, root] <= plan.cost + slack))
+    high = int(np.argmax(costs[0, root, low] + costs[1, root] <= plan.cost + slack))
+    return Plan(root, low, high, float(costs[0, root, low] + costs[1, root, high]))

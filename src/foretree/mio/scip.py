@@ -1,0 +1,87 @@
+"""`Model` → `Solution` by SCIP."""
+
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from foretree.mio.interrupt import run_stoppable
+from foretree.mio.model import Limits, Model, Solution
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+
+def load() -> "ModuleType":
+    """The pyscipopt package, or one sentence that says how to get it."""
+    try:
+        import pyscipopt
+    except ImportError as missing:
+        raise ImportError("The solver 'scip' needs pyscipopt: pip install 'foretree[scip]'.") from missing
+    return pyscipopt
+
+
+def solve(model: Model, relax: bool, limits: Limits) -> Solution:
+    """Solve with SCIP; `relax` keeps every column continuous."""
+    pyscipopt = load()
+    engine = pyscipopt.Model()
+    engine.hideOutput()
+    if np.isfinite(limits.seconds):
+        engine.setParam("limits/time", max(limits.seconds, 0.0))
+    columns = [
+        engine.addVar(
+            lb=model.lower[j],
+            ub=model.upper[j] if np.isfinite(model.upper[j]) else None,
+            obj=model.objective[j],
+            vtype="I" if model.integral[j] and not relax else "C",
+        )
+        for j in range(model.objective.size)
+    ]
+    _add_rows(pyscipopt, engine, model, columns)
+    if limits.start is not None:
+        offer_start(engine, columns, limits.start)
+    return run(engine, columns)
+
+
+def _add_rows(pyscipopt: "ModuleType", engine: Any, model: Model, columns: list[Any]) -> None:
+    n_rows, n_columns = model.shape
+    owner = np.repeat(np.arange(n_columns), np.diff(model.starts))
+    order = np.argsort(model.rows, kind="stable")
+    ends = np.cumsum(np.bincount(model.rows, minlength=n_rows))
+    for row, chosen in enumerate(np.split(order, ends[:-1])):
+        low, high = model.row_lower[row], model.row_upper[row]
+        expression = pyscipopt.quicksum(model.values[e] * columns[owner[e]] for e in chosen)
+        if low == high:
+            engine.addCons(expression == low)
+            continue
+        if np.isfinite(low):
+            engine.addCons(expression >= low)
+        if np.isfinite(high):
+            engine.addCons(expression <= high)
+
+
+def offer_start(engine: Any, columns: list[Any], start: np.ndarray) -> None:
+    """Hand SCIP a start; what is NaN is left for it to complete."""
+    offered = engine.createPartialSol()
+    for column, value in zip(columns, start, strict=True):
+        if np.isfinite(value):
+            engine.setSolVal(offered, column, value)
+    engine.addSol(offered)
+
+
+def run(engine: Any, columns: list[Any]) -> Solution:
+    """Optimise what was built and read the answer; a signal leaves the incumbent."""
+    with tempfile.TemporaryDirectory() as folder:
+        log_file = Path(folder) / "scip.log"
+        engine.setLogfile(str(log_file))
+        interrupted = run_stoppable(engine.optimizeNogil, engine.interruptSolve)
+        engine.setLogfile(None)
+        log = log_file.read_text() if log_file.exists() else ""
+    status = "interrupted" if interrupted else engine.getStatus()
+    bound, nodes = engine.getDualbound(), int(engine.getNTotalNodes())
+    if engine.getNSols() == 0:
+        return Solution(None, np.inf, bound, status, nodes, log)
+    best = engine.getBestSol()
+    values = np.array([engine.getSolVal(best, column) for column in columns])
+    return Solution(values, engine.getSolObjVal(best), bound, status, nodes, log)
