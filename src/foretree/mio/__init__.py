@@ -2,5 +2,6 @@
 
 from foretree.mio.oct2 import oct2
 from foretree.mio.oct3 import Plan3, oct3
+from foretree.mio.pricing import PairSource, Priced, TableSource, priced_oct2
 
-__all__ = ["Plan3", "oct2", "oct3"]
+__all__ = ["PairSource", "Plan3", "Priced", "TableSource", "oct2", "oct3", "priced_oct2"]

@@ -35,19 +35,23 @@ def oct2_model(costs: Floats) -> tuple[Model, NDArray[np.intp]]:
     Rows: (1b), (1c), then (1d) for every root. Forbidden pairs get no column: as the paper's rows (2)
     and (3) they would break the integrality, as missing columns they cannot.
     """
-    n_splits = costs.shape[1]
     labels = np.argwhere(np.isfinite(costs))
     side, root, child = labels.T
+    return oct2_columns(side, root, costs[side, root, child], costs.shape[1]), labels
+
+
+def oct2_columns(side: NDArray[np.intp], root: NDArray[np.intp], costs: Floats, n_roots: int) -> Model:
+    """[OCT-2] over chosen columns, each given by its side, root and cost."""
     n_columns = side.size
     rows = np.empty((n_columns, 2), dtype=np.int32)
     rows[:, 0] = side
     rows[:, 1] = 2 + root
     values = np.ones((n_columns, 2))
     values[side == 1, 1] = -1.0
-    sides = np.zeros(2 + n_splits)
+    sides = np.zeros(2 + n_roots)
     sides[:2] = 1.0
-    model = Model(
-        objective=costs[side, root, child],
+    return Model(
+        objective=np.asarray(costs, dtype=np.float64),
         starts=np.arange(0, 2 * n_columns + 1, 2, dtype=np.int32),
         rows=rows.ravel(),
         values=values.ravel(),
@@ -58,7 +62,6 @@ def oct2_model(costs: Floats) -> tuple[Model, NDArray[np.intp]]:
         upper=np.full(n_columns, np.inf),
         integral=np.ones(n_columns, dtype=np.bool_),
     )
-    return model, labels
 
 
 def read_plan(costs: Floats, labels: NDArray[np.intp], solution: Solution) -> Plan:
