@@ -1,0 +1,152 @@
+"""The rolling tree in one kernel: for rows in memory, built-in losses and up to two steps of lookahead."""
+
+import numpy as np
+
+from foretree._kernels.clock import seconds
+from foretree._kernels.exact import LEAF, TOLERANCE, Rules, leaf_loss
+from foretree._kernels.jit import kernel
+from foretree._kernels.node import padded, split_rows
+from foretree._kernels.steps import (
+    CHUNK_WORDS, Groups, Space, Step, count_node, make_space, solve_one, solve_two, weigh_margins,
+)  # fmt: skip
+from foretree._kernels.bits import WORD
+
+# Columns of the two tables a grown tree comes in.
+SPLIT, LOW, HIGH, ROWS, SPLITS_SEEN, STEPS = range(6)
+LOSS, PLANNED, SECONDS, WEIGHTS = range(4)
+# What a waiting node carries: who its parent is, which side, its level, and its split if planned already.
+_PARENT, _SIDE, _LEVEL, _KNOWN, _ENTRY = range(5)
+_UNKNOWN = -2
+
+
+@kernel
+def stops(rules: Rules, leaf: float, planned: float, tolerance: float) -> bool:
+    """Tell whether a node of loss `leaf` stays a leaf though a plan of loss `planned` exists."""
+    if rules.stop_without_gain and planned >= leaf - tolerance:
+        return True
+    return rules.min_decrease > 0 and leaf - planned < rules.min_decrease - tolerance
+
+
+@kernel
+def _is_pure(totals: np.ndarray) -> bool:
+    present = 0
+    for weight in totals:
+        present += weight > 0
+    return present <= 1
+
+
+@kernel
+def _look(
+    words: np.ndarray, rows: np.ndarray, starts: np.ndarray, ends: np.ndarray, n_splits: int, steps: int,
+    rules: Rules, groups: Groups, space: Space, seen: np.ndarray,
+) -> Step:  # fmt: skip
+    """Return the optimal tree of `steps` steps at a node, in the table's own splits."""
+    n_kept = count_node(words, rows, starts, ends, n_splits, steps > 1, space)
+    seen[0] = n_kept
+    weigh_margins(space.ones, ends - starts, groups, n_kept, space.margins)
+    if steps == 1:
+        step = solve_one(rules, n_kept, space)
+    else:
+        step = solve_two(rules, space.counts, groups, n_kept, space.margins, space)
+    kept = space.kept
+    return Step(
+        step.cost, step.empty, step.gini, kept[step.root] if step.root >= 0 else LEAF,
+        kept[step.low] if step.low >= 0 else LEAF, kept[step.high] if step.high >= 0 else LEAF,
+        step.low_cost, step.high_cost,
+    )  # fmt: skip
+
+
+@kernel
+def _longer(table: np.ndarray) -> np.ndarray:
+    out = np.empty((2 * table.shape[0], table.shape[1]), table.dtype)
+    out[: table.shape[0]] = table
+    return out
+
+
+@kernel
+def grow_tree(
+    words: np.ndarray, n_splits: int, rows: np.ndarray, starts: np.ndarray, groups: Groups, rules: Rules,
+    max_depth: int, lookahead: int, deadline: float,
+) -> tuple[np.ndarray, np.ndarray, bool]:  # fmt: skip
+    """Grow a tree over words (n_rows, n_words); rows holds group g at starts[g]:starts[g + 1] and is reordered.
+
+    Returns the nodes in preorder as integers (n_nodes, 6) and floats (n_nodes, 3 + C), and whether
+    the deadline (in seconds of this clock, inf for none) left nodes unsettled.
+    """
+    n_groups, n_classes = groups.classes.size, rules.prices.shape[0]
+    n_words = 0
+    for group in range(n_groups):
+        n_words += (starts[group + 1] - starts[group] + WORD - 1) // WORD
+    width = words.shape[1] * WORD
+    space = make_space(
+        min(n_words, CHUNK_WORDS), width, n_groups, n_classes, padded(n_splits) if lookahead > 1 else 0
+    )
+    scratch = np.empty(rows.size, np.int32)
+    clock = np.empty(2, np.int64)
+    seen = np.zeros(1, np.int64)
+    whole = np.empty((64, 6), np.int64)
+    real = np.empty((64, WEIGHTS + n_classes), np.float64)
+    depth = min(max_depth, n_splits, rows.size)
+    waiting = np.empty((depth + 2, _ENTRY + 2 * n_groups), np.int64)
+    known_costs = np.empty(depth + 2, np.float64)
+    waiting[0, :_ENTRY] = (LEAF, 0, 0, _UNKNOWN)
+    waiting[0, _ENTRY : _ENTRY + n_groups] = starts[:-1]
+    waiting[0, _ENTRY + n_groups :] = starts[1:]
+    n_waiting, n_nodes = 1, 0
+    late = False
+    middle = np.empty(n_groups, np.int64)
+    while n_waiting > 0:
+        n_waiting -= 1
+        entry = waiting[n_waiting]
+        level, known, known_cost = entry[_LEVEL], entry[_KNOWN], known_costs[n_waiting]
+        first = entry[_ENTRY : _ENTRY + n_groups].copy()
+        last = entry[_ENTRY + n_groups :].copy()
+        if n_nodes == whole.shape[0]:
+            whole = _longer(whole)
+            real = _longer(real)
+        node = n_nodes
+        n_nodes += 1
+        if entry[_PARENT] >= 0:
+            whole[entry[_PARENT], HIGH if entry[_SIDE] else LOW] = node
+        totals = real[node, WEIGHTS:]
+        totals[:] = 0
+        size = 0
+        for group in range(n_groups):
+            totals[groups.classes[group]] += groups.weights[group] * (last[group] - first[group])
+            size += groups.sizes[group] * (last[group] - first[group])
+        began = seconds(clock)
+        leaf = leaf_loss(rules.loss, rules.prices, totals)
+        whole[node] = (LEAF, LEAF, LEAF, size, 0, 0)
+        real[node, :WEIGHTS] = (leaf, leaf, 0.0)
+        left = depth - level
+        if left <= 0 or known == LEAF or size < rules.min_internal or _is_pure(totals):
+            continue
+        if began > deadline:
+            late = True
+            continue
+        tolerance = TOLERANCE * totals.sum()
+        steps = min(lookahead, left)
+        plan = Step(known_cost, 0, 0.0, known, LEAF, LEAF, 0.0, 0.0)
+        if known == _UNKNOWN:
+            plan = _look(words, rows, first, last, n_splits, steps, rules, groups, space, seen)
+            whole[node, SPLITS_SEEN] = seen[0]
+            whole[node, STEPS] = steps
+        if plan.root == LEAF or stops(rules, leaf, plan.cost, tolerance):
+            real[node, SECONDS] = seconds(clock) - began
+            continue
+        whole[node, SPLIT] = plan.root
+        real[node, PLANNED] = plan.cost
+        for group in range(n_groups):
+            middle[group] = split_rows(words, rows, first[group], last[group], plan.root, scratch)
+        settled = known != _UNKNOWN or steps == left
+        for side in (1, 0):
+            child = waiting[n_waiting]
+            child[:_ENTRY] = (node, side, level + 1, _UNKNOWN)
+            if settled:
+                child[_KNOWN] = plan.high if side else plan.low
+            known_costs[n_waiting] = plan.high_cost if side else plan.low_cost
+            child[_ENTRY : _ENTRY + n_groups] = middle if side else first
+            child[_ENTRY + n_groups :] = last if side else middle
+            n_waiting += 1
+        real[node, SECONDS] = seconds(clock) - began
+    return whole[:n_nodes].copy(), real[:n_nodes].copy(), late

@@ -1,0 +1,218 @@
+"""The cheapest child splits of every root at once: float32 lower bounds that decide which roots to solve exactly.
+
+For root j and child split k the four cells {x_j = r, x_k = s} follow from the weights of both, of j and
+of k. One pass over k > j serves j as root of k and k as root of j. The loops are written as vectors of
+16 lanes: as plain loops LLVM leaves them scalar (measured at 300 splits: 200 µs against 25 µs).
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+from foretree._kernels.jit import kernel
+from foretree._kernels.pairs import LANES
+
+FAR = 3e38
+_TINY = 1e-30
+_INT32 = ir.IntType(32)
+_FLOATS = ir.VectorType(ir.FloatType(), LANES)
+
+
+class _Lanes:
+    """Arithmetic on 16 float32 lanes, and views of the kernels' arrays as such lanes."""
+
+    def __init__(self, context: Any, builder: Any, signature: Any, arguments: Any) -> None:
+        self.builder = builder
+        self.arguments = arguments
+        self.arrays = {
+            place: context.make_array(kind)(context, builder, argument)
+            for place, (kind, argument) in enumerate(zip(signature.args, arguments, strict=True))
+            if isinstance(kind, types.Array)
+        }
+
+    def at(self, place: int, index: Any, row: Any = None) -> Any:
+        """Return a pointer to the 16 lanes from [row, index] of the array at argument `place`."""
+        array = self.arrays[place]
+        if row is not None:
+            width = cgutils.unpack_tuple(self.builder, array.shape)[1]
+            index = self.builder.add(self.builder.mul(row, width), index)
+        return self.builder.bitcast(self.builder.gep(array.data, [index]), _FLOATS.as_pointer())
+
+    def load(self, place: int, index: Any, row: Any = None) -> Any:
+        return self.builder.load(self.at(place, index, row), align=4)
+
+    def spread(self, place: int, index: Any, row: Any = None) -> Any:
+        """Return the number at [row, index] of the array at argument `place` in all lanes."""
+        first = self.builder.bitcast(self.at(place, index, row), ir.FloatType().as_pointer())
+        lane = self.builder.insert_element(
+            ir.Constant(_FLOATS, ir.Undefined), self.builder.load(first), ir.Constant(_INT32, 0)
+        )
+        return self.shuffle(lane, [0] * LANES)
+
+    def shuffle(self, lanes: Any, order: list[int]) -> Any:
+        return self.builder.shuffle_vector(lanes, lanes, ir.Constant(ir.VectorType(_INT32, LANES), order))
+
+    def least(self, lanes: Any) -> Any:
+        """Return the least of the lanes in all lanes."""
+        half = LANES // 2
+        while half:
+            lanes = self.min(lanes, self.shuffle(lanes, [(i + half) % LANES for i in range(LANES)]))
+            half //= 2
+        return lanes
+
+    def constant(self, number: float) -> Any:
+        return ir.Constant(_FLOATS, [number] * LANES)
+
+    def add(self, left: Any, right: Any) -> Any:
+        return self.builder.fadd(left, right)
+
+    def sub(self, left: Any, right: Any) -> Any:
+        return self.builder.fsub(left, right)
+
+    def mul(self, left: Any, right: Any) -> Any:
+        return self.builder.fmul(left, right)
+
+    def div(self, left: Any, right: Any) -> Any:
+        return self.builder.fdiv(left, right)
+
+    def min(self, left: Any, right: Any) -> Any:
+        return self.builder.select(self.builder.fcmp_ordered("<", left, right), left, right)
+
+    def max(self, left: Any, right: Any) -> Any:
+        return self.builder.select(self.builder.fcmp_ordered(">", left, right), left, right)
+
+
+def _misclassified_of_two(lanes: _Lanes, a: Any, b: Any) -> Any:
+    return lanes.min(a, b)
+
+
+def _gini_of_two(lanes: _Lanes, a: Any, b: Any) -> Any:
+    """Half of the Gini loss of two class weights: ab / (a + b), and 0 where both are 0."""
+    return lanes.div(lanes.mul(a, b), lanes.max(lanes.add(a, b), lanes.constant(_TINY)))
+
+
+# The places of the arguments of a row kernel.
+_BOTH, _ONES, _TOTAL, _SPLIT, _WIDTH, _LOW, _HIGH = range(7)
+Losses = Callable[[_Lanes, Any], list[Any]]
+
+
+def _cells_of_class(lanes: _Lanes, row: Any, k: Any) -> list[Any]:
+    """Return one class's weights of the cells 00, 01, 10, 11; rounding must not leave an empty one below 0."""
+    zero = lanes.constant(0.0)
+    both = lanes.load(_BOTH, k, row)
+    mine = lanes.spread(_ONES, lanes.arguments[_SPLIT], row)
+    high_low = lanes.max(lanes.sub(mine, both), zero)
+    low_high = lanes.max(lanes.sub(lanes.load(_ONES, k, row), both), zero)
+    low = lanes.sub(lanes.spread(_TOTAL, row), mine)
+    low_low = lanes.max(lanes.sub(low, low_high), zero)
+    return [low_low, low_high, high_low, both]
+
+
+def _losses_of_two(loss: Callable[[_Lanes, Any, Any], Any]) -> Losses:
+    def losses(lanes: _Lanes, k: Any) -> list[Any]:
+        of_class = []
+        for number in range(2):
+            row = ir.Constant(ir.IntType(64), number)
+            of_class.append(_cells_of_class(lanes, row, k))
+        return [loss(lanes, a, b) for a, b in zip(*of_class, strict=True)]
+
+    return losses
+
+
+def _losses_of_many(gini: bool) -> Losses:
+    """Add up the cells class by class: weight minus heaviest, or weight minus squares over weight."""
+
+    def losses(lanes: _Lanes, k: Any) -> list[Any]:
+        builder = lanes.builder
+        zero = lanes.constant(0.0)
+        weights = [cgutils.alloca_once_value(builder, zero) for _ in range(4)]
+        marks = [cgutils.alloca_once_value(builder, zero) for _ in range(4)]
+        for slot in weights + marks:
+            builder.store(zero, slot)
+        n_classes = cgutils.unpack_tuple(builder, lanes.arrays[_BOTH].shape)[0]
+        with cgutils.for_range(builder, n_classes) as loop:
+            row = loop.index
+            cells = _cells_of_class(lanes, row, k)
+            for cell, weight, mark in zip(cells, weights, marks, strict=True):
+                builder.store(lanes.add(builder.load(weight), cell), weight)
+                old = builder.load(mark)
+                new = lanes.add(old, lanes.mul(cell, cell)) if gini else lanes.max(old, cell)
+                builder.store(new, mark)
+        out = []
+        for slot, mark in zip(weights, marks, strict=True):
+            weight, best = builder.load(slot), builder.load(mark)
+            if gini:
+                best = lanes.div(best, lanes.max(weight, lanes.constant(_TINY)))
+            out.append(lanes.sub(weight, best))
+        return out
+
+    return losses
+
+
+def _row_kernel(losses: Losses) -> Any:
+    """Make a kernel that lowers low[k] and high[k] by the pairs of one split with the k around and after it."""
+
+    @intrinsic
+    def row(typingctx: Any, both: Any, ones: Any, total: Any, split: Any, width: Any, low: Any, high: Any) -> Any:
+        signature = types.void(both, ones, total, types.int64, types.int64, low, high)
+
+        def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            lanes = _Lanes(context, builder, signature, arguments)
+            far = lanes.constant(FAR)
+            mine = [cgutils.alloca_once_value(builder, far) for _ in range(2)]
+            for slot in mine:
+                builder.store(far, slot)
+            split, width = arguments[_SPLIT], arguments[_WIDTH]
+            step = ir.Constant(split.type, LANES)
+            start = builder.sub(split, builder.urem(split, step))
+            with cgutils.for_range_slice(builder, start, width, step, inc=True) as (k, _):
+                low_low, low_high, high_low, high_high = losses(lanes, k)
+                as_root = (lanes.add(low_low, low_high), lanes.add(high_low, high_high))
+                as_child = (lanes.add(low_low, high_low), lanes.add(low_high, high_high))
+                for slot, cost in zip(mine, as_root, strict=True):
+                    builder.store(lanes.min(cost, builder.load(slot)), slot)
+                for place, cost in zip((_LOW, _HIGH), as_child, strict=True):
+                    pointer = lanes.at(place, k)
+                    builder.store(lanes.min(cost, builder.load(pointer, align=4)), pointer, align=4)
+            for slot, place in zip(mine, (_LOW, _HIGH), strict=True):
+                pointer = builder.gep(lanes.arrays[place].data, [split])
+                least = builder.extract_element(lanes.least(builder.load(slot)), ir.Constant(_INT32, 0))
+                old = builder.load(pointer)
+                builder.store(builder.select(builder.fcmp_ordered("<", least, old), least, old), pointer)
+            return context.get_dummy_value()
+
+        return signature, codegen
+
+    return row
+
+
+_misclassification_two = _row_kernel(_losses_of_two(_misclassified_of_two))
+_gini_two = _row_kernel(_losses_of_two(_gini_of_two))
+_misclassification_many = _row_kernel(_losses_of_many(gini=False))
+_gini_many = _row_kernel(_losses_of_many(gini=True))
+
+
+@kernel
+def lower_row(
+    gini: bool, both: np.ndarray, ones: np.ndarray, total: np.ndarray, split: int, width: int,
+    low: np.ndarray, high: np.ndarray,
+) -> None:  # fmt: skip
+    """Lower low[j], high[j] (width,) by all pairs of `split` in both[c, k], ones[c, k] and total[c].
+
+    low[j] is the least loss of the two cells below x_j = 0 over child splits, high[j] below x_j = 1;
+    of two classes Gini's are halved.
+    """
+    if total.size == 2:
+        if gini:
+            _gini_two(both, ones, total, split, width, low, high)
+        else:
+            _misclassification_two(both, ones, total, split, width, low, high)
+    elif gini:
+        _gini_many(both, ones, total, split, width, low, high)
+    else:
+        _misclassification_many(both, ones, total, split, width, low, high)
