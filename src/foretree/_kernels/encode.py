@@ -37,7 +37,7 @@ class NumberLookup(NamedTuple):
 def pack_numbers(
     block: FloatArray, lookup: NumberLookup, masks: Masks, words: WordArray, first_row: int
 ) -> int:
-    """OR the answers of a block (rows, columns) into words[first_row:]; return the flat index of an infinity."""
+    """OR the answers of a block (rows, columns) into words[first_row:]; return an infinity's flat index or -1."""
     infinite = -1
     edges = lookup.edges
     for row in range(block.shape[0]):
@@ -68,18 +68,18 @@ def pack_numbers(
 
 @kernel
 def pack_codes(codes: IntArray, masks: Masks, words: WordArray, first_row: int) -> None:
-    """OR the masks of each row's code into words[first_row:]."""
+    """OR the masks of each row's code into words[first_row:]; code -1 has the first mask, 0 the second."""
     for row in range(codes.shape[0]):
-        code = codes[row]
+        code = codes[row] + 1
         for m in range(masks.start[code], masks.start[code + 1]):
             words[first_row + row, masks.word[m]] |= masks.bits[m]
 
 
 @kernel
 def count_distinct(values: FloatArray, limit: int) -> Any:
-    """Return up to `limit` distinct numbers with their counts, whether there are more, and what is not finite.
+    """Return up to `limit` distinct numbers as met, their counts, and what else there is.
 
-    The numbers come in the order in which they were met: (distinct, counts, more, n_missing, infinite row or -1).
+    The tuple is (distinct, counts, whether there are more, n_missing, the row of an infinity or -1).
     """
     size = 8
     while size < 4 * limit:

@@ -1,7 +1,8 @@
-"""The rolling tree in one kernel: for rows in memory, built-in losses and up to two steps of lookahead."""
+"""The rolling tree in one kernel: for rows in memory, built-in losses and up to three steps of lookahead."""
 
 import numpy as np
 
+from foretree._kernels.bits import WORD
 from foretree._kernels.clock import seconds
 from foretree._kernels.exact import LEAF, TOLERANCE, Rules, leaf_loss
 from foretree._kernels.jit import kernel
@@ -9,7 +10,7 @@ from foretree._kernels.node import padded, split_rows
 from foretree._kernels.steps import (
     CHUNK_WORDS, Groups, Space, Step, count_node, make_space, solve_one, solve_two, weigh_margins,
 )  # fmt: skip
-from foretree._kernels.bits import WORD
+from foretree._kernels.three import Sides, make_sides, solve_three
 
 # Columns of the two tables a grown tree comes in.
 SPLIT, LOW, HIGH, ROWS, SPLITS_SEEN, STEPS = range(6)
@@ -38,7 +39,7 @@ def _is_pure(totals: np.ndarray) -> bool:
 @kernel
 def _look(
     words: np.ndarray, rows: np.ndarray, starts: np.ndarray, ends: np.ndarray, n_splits: int, steps: int,
-    rules: Rules, groups: Groups, space: Space, seen: np.ndarray,
+    rules: Rules, groups: Groups, space: Space, sides: Sides, seen: np.ndarray,
 ) -> Step:  # fmt: skip
     """Return the optimal tree of `steps` steps at a node, in the table's own splits."""
     n_kept = count_node(words, rows, starts, ends, n_splits, steps > 1, space)
@@ -46,8 +47,10 @@ def _look(
     weigh_margins(space.ones, ends - starts, groups, n_kept, space.margins)
     if steps == 1:
         step = solve_one(rules, n_kept, space)
-    else:
+    elif steps == 2:
         step = solve_two(rules, space.counts, groups, n_kept, space.margins, space)
+    else:
+        step = solve_three(words, rows, starts, ends, n_kept, rules, groups, space, sides, np.inf)
     kept = space.kept
     return Step(
         step.cost, step.empty, step.gini, kept[step.root] if step.root >= 0 else LEAF,
@@ -81,6 +84,8 @@ def grow_tree(
     space = make_space(
         min(n_words, CHUNK_WORDS), width, n_groups, n_classes, padded(n_splits) if lookahead > 1 else 0
     )
+    third = lookahead > 2
+    sides = make_sides(rows.size if third else 0, padded(n_splits) if third else 0, n_groups, n_classes)
     scratch = np.empty(rows.size, np.int32)
     clock = np.empty(2, np.int64)
     seen = np.zeros(1, np.int64)
@@ -128,7 +133,7 @@ def grow_tree(
         steps = min(lookahead, left)
         plan = Step(known_cost, 0, 0.0, known, LEAF, LEAF, 0.0, 0.0)
         if known == _UNKNOWN:
-            plan = _look(words, rows, first, last, n_splits, steps, rules, groups, space, seen)
+            plan = _look(words, rows, first, last, n_splits, steps, rules, groups, space, sides, seen)
             whole[node, SPLITS_SEEN] = seen[0]
             whole[node, STEPS] = steps
         if plan.root == LEAF or stops(rules, leaf, plan.cost, tolerance):
@@ -138,7 +143,7 @@ def grow_tree(
         real[node, PLANNED] = plan.cost
         for group in range(n_groups):
             middle[group] = split_rows(words, rows, first[group], last[group], plan.root, scratch)
-        settled = known != _UNKNOWN or steps == left
+        settled = known != _UNKNOWN or (steps == left and steps < 3)
         for side in (1, 0):
             child = waiting[n_waiting]
             child[:_ENTRY] = (node, side, level + 1, _UNKNOWN)
