@@ -1,0 +1,123 @@
+"""Tables of any library as named columns that are read one at a time."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from foretree.encode.columns import Column, column_of_array, column_of_series
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayTable:
+    """A matrix (n_rows, n_columns) of one dtype."""
+
+    values: NDArray[Any]
+    names: tuple[str, ...]
+    named: bool = False
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+        return len(self.values)
+
+    def column(self, position: int) -> Column:
+        """Read one column."""
+        return column_of_array(self.values[:, position], self.names[position])
+
+
+@dataclass(frozen=True, slots=True)
+class FrameTable:
+    """A pandas, polars or Arrow table; its own names count only if all are strings."""
+
+    frame: "nw.DataFrame[Any]"
+    names: tuple[str, ...]
+    named: bool
+    n_rows: int
+
+    def column(self, position: int) -> Column:
+        """Read one column."""
+        return column_of_series(self.frame[:, position], self.names[position])
+
+
+Table = ArrayTable | FrameTable
+
+
+def read_table(X: Any) -> Table:
+    """Return `X` as a table with at least one row and one column."""
+    table = ArrayTable(X, _numbered(X.shape[1])) if _is_plain_matrix(X) else _read_any(X)
+    shape = (table.n_rows, len(table.names))
+    if shape[1] == 0:
+        raise ValueError(f"Found array with 0 feature(s) (shape={shape}) while a minimum of 1 is required.")
+    if shape[0] == 0:
+        raise ValueError(f"Found array with 0 sample(s) (shape={shape}) while a minimum of 1 is required.")
+    return table
+
+
+def _is_plain_matrix(X: Any) -> bool:
+    return type(X) is np.ndarray and X.ndim == 2
+
+
+def _numbered(n_columns: int) -> tuple[str, ...]:
+    return tuple([f"x{i}" for i in range(n_columns)])
+
+
+def _read_any(X: Any) -> Table:
+    if hasattr(X, "toarray") and hasattr(X, "nnz"):
+        raise TypeError(
+            "Sparse data was passed, but foretree packs dense tables; use X.toarray() if it is small."
+        )
+    try:
+        frame = nw.from_native(X, eager_only=True)
+    except TypeError:
+        return _read_array(X)
+    return _read_frame(frame)
+
+
+def _read_frame(frame: "nw.DataFrame[Any]") -> FrameTable:
+    names: Sequence[Any] = frame.columns
+    repeated = [name for name, count in Counter(names).items() if count > 1]
+    if repeated:
+        raise ValueError(
+            f"The column name {repeated[0]!r} occurs more than once; give every column its own name."
+        )
+    n_strings = sum(isinstance(name, str) for name in names)
+    if 0 < n_strings < len(names):
+        other = next(name for name in names if not isinstance(name, str))
+        raise TypeError(
+            f"Some column names are strings and {other!r} is not; name all columns with strings, "
+            "for example X.columns = X.columns.astype(str)."
+        )
+    named = n_strings > 0
+    return FrameTable(frame, tuple(names) if named else _numbered(len(names)), named, frame.shape[0])
+
+
+def _read_array(X: Any) -> ArrayTable:
+    if hasattr(X, "collect") and hasattr(X, "collect_schema"):
+        raise TypeError("A lazy table was passed; collect it first, for example with X.collect().")
+    try:
+        values = np.asarray(X)
+        if values.dtype.kind in "US" and not hasattr(X, "dtype"):
+            # Among lists, NumPy would turn the numbers beside a string into strings.
+            values = np.asarray(X, dtype=object)
+    except ValueError as error:
+        raise ValueError(f"X is no table: {error}. Every row must have the same number of values.") from error
+    _check_two_dimensions(values)
+    return ArrayTable(values, _numbered(values.shape[1]))
+
+
+def _check_two_dimensions(values: NDArray[Any]) -> None:
+    if values.ndim == 2:
+        return
+    if values.ndim > 2:
+        raise ValueError(
+            f"Found array with dim {values.ndim}, while dim <= 2 is required: pass a table, rows by columns."
+        )
+    raise ValueError(
+        f"Expected 2D array, got {values.ndim}D array instead. Reshape your data: X.reshape(-1, 1) if it is "
+        "a single column, X.reshape(1, -1) if it is a single row."
+    )
