@@ -1,0 +1,1 @@
+"""The paper's computational study on one machine: datasets, folds, methods, a store, tables and figures."""

@@ -1,0 +1,128 @@
+"""Everything the tables, figures and the report draw on, gathered once from a store."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import pandas as pd
+
+from foretree.bench import compare, facts, results, tables
+from foretree.bench.datasets import DatasetMissingError, Source, data_folder
+from foretree.bench.layout import Table
+
+LADDERS = {
+    "M": ("CART-M", "RST-M", "RST3-M", "RST4-M"),
+    "G": ("greedy-G (ours)", "RST-G", "RST3-G", "RST4-G"),
+}
+_MIN_STEPS = 3
+
+
+@dataclass(frozen=True)
+class Findings:
+    """The answers of a store with the authors' sheet beside them where a user has it."""
+
+    store: Path
+    folder: Path | None
+    cells: pd.DataFrame
+    ours: pd.DataFrame
+    answers: pd.DataFrame
+    borrowed: tuple[str, ...]
+
+    @cached_property
+    def titles(self) -> list[str]:
+        """Return the titles that answered on the grid, the paper's first."""
+        have = set(self.answers.loc[self.answers["depth"].isin(facts.DEPTHS), "title"])
+        known = [title for title in results.PAPER_TITLES if title in have]
+        return known + sorted(have - set(known))
+
+    @cached_property
+    def sheet(self) -> pd.DataFrame | None:
+        """Return the authors' per-fold sheet, or None where it is not beside the data."""
+        return None if self.folder is None else facts.read_sheet(self.folder)
+
+    @cached_property
+    def agreement(self) -> pd.DataFrame | None:
+        """Return ours beside the sheet's, fold by fold, or None without the sheet."""
+        return None if self.sheet is None else compare.agreement(self.ours, self.sheet)
+
+    def instances(self, titles: list[str], metric: str = "test") -> pd.DataFrame:
+        """Return accuracies (n_instances, n_titles) where all titles answered, on the grid's depths."""
+        grid = self.answers[self.answers["depth"].isin(facts.DEPTHS)]
+        return results.wide(grid, titles, metric)
+
+    def has(self, *titles: str) -> bool:
+        """Return whether every title answered at least once."""
+        return set(titles) <= set(self.titles)
+
+    def machines(self) -> list[dict[str, str]]:
+        """Return the machines that measured, each once, with the command they were given."""
+        from contextlib import closing
+        from sqlite3 import connect
+
+        with closing(connect(self.store)) as db:
+            used = "SELECT DISTINCT run FROM cells"
+            rows = db.execute(
+                f"SELECT command, machine FROM runs WHERE run IN ({used}) ORDER BY run"
+            ).fetchall()
+        seen = {machine: {"command": command, **json.loads(machine)} for command, machine in rows}
+        return list(seen.values())
+
+    def ladder(self, letter: str, depth: int) -> dict[int, pd.DataFrame]:
+        """Return answers by lookahead k at one depth, on the datasets that every k finished."""
+        at_depth = self.answers[(self.answers["depth"] == depth) & ~self.answers["fell_back"].eq(True)]
+        by_steps = {}
+        for steps, title in enumerate(LADDERS[letter][:depth], start=1):
+            names = {title, f"optimal-{letter}"} if steps == depth else {title}
+            found = at_depth[at_depth["title"].isin(names)]
+            if len(found):
+                by_steps[steps] = found.drop_duplicates(results.KEYS)
+        return _complete(by_steps) if len(by_steps) >= _MIN_STEPS and depth in by_steps else {}
+
+
+def _complete(by_steps: dict[int, pd.DataFrame]) -> dict[int, pd.DataFrame]:
+    full = [
+        {name for name, folds in table.groupby("dataset")["fold"].nunique().items() if folds == facts.N_FOLDS}
+        for table in by_steps.values()
+    ]
+    common = set.intersection(*full)
+    kept = {steps: table[table["dataset"].isin(common)] for steps, table in by_steps.items()}
+    return kept if common else {}
+
+
+def gather(store: Path, folder: Path | None = None) -> Findings:
+    """Read a store and, where it lies beside the data, the authors' sheet."""
+    if not store.is_file():
+        raise FileNotFoundError(f"No store at {store}; make one with: foretree bench run --store {store}")
+    folder = data_folder(folder)
+    cells = results.newest(store)
+    ours = results.answers(cells)
+    answers, borrowed = results.with_sheet(ours, folder)
+    if "fell_back" not in answers:
+        answers["fell_back"] = False
+    return Findings(store, folder, cells, ours, answers, tuple(borrowed))
+
+
+def all_tables(findings: Findings) -> list[Table]:
+    """Return Tables 2, 3, 4 and C.1 to C.15."""
+    first = [table_2(findings)]
+    return [
+        *first,
+        tables.table_3(findings.answers),
+        tables.table_4(findings.ours),
+        *tables.appendix_c(findings.answers),
+    ]
+
+
+def table_2(findings: Findings) -> Table:
+    """Return Table 2 of the datasets that can be found."""
+    names = [name for name in facts.datasets() if name in set(findings.ours["dataset"])]
+    counted = []
+    for name in names:
+        try:
+            counted.append(tables.count(Source(name, findings.folder)))
+        except DatasetMissingError:
+            continue
+    return tables.table_2(counted, tables.overfitting(findings.ours))

@@ -1,0 +1,233 @@
+"""The command line: parse, call, print."""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+_DEFAULT_STORE = Path("build") / "bench.sqlite"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run `foretree ...` and return the exit code; an error is one sentence, not a traceback."""
+    options = _parser().parse_args(arguments)
+    call: Callable[[argparse.Namespace], int] = options.call
+    try:
+        return call(options)
+    except (LookupError, ValueError, FileNotFoundError, ModuleNotFoundError) as error:
+        print(f"foretree: {error.args[0] if error.args else error}", file=sys.stderr)
+        return 2
+    except BrokenPipeError:
+        # The reader (head, less) left; Python would complain again at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="foretree", description="Classification trees that look ahead.")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    bench = commands.add_parser("bench", help="the paper's study: run it, read it")
+    actions = bench.add_subparsers(required=True, metavar="ACTION")
+    _add_run(actions)
+    _add(actions, "status", _status, "what is done, what is left to do, what failed")
+    _add(actions, "methods", _methods, "the methods by name, and which cannot run here")
+    _add(actions, "datasets", _datasets, "the datasets by name, and where each is found")
+    tables = _add(actions, "tables", _tables, "the paper's tables, ours beside them")
+    tables.add_argument("--format", choices=["txt", "md", "csv", "html", "tex"], default="txt")
+    tables.add_argument("--only", metavar="NAME", help="one table, such as 'Table 3' or 'Table C.2'")
+    tables.add_argument("--out", type=Path, metavar="DIR", help="write files instead of printing")
+    for name, call, text in (
+        ("figures", _figures, "draw the figures"),
+        ("report", _report, "write the page"),
+    ):
+        _add(actions, name, call, text).add_argument(
+            "--out", type=Path, default=Path("build/paper"), metavar="DIR"
+        )
+    export = _add(actions, "export", _export, "every cell as CSV or Parquet")
+    export.add_argument("file", type=Path, help="ends in .csv or .parquet")
+    return parser
+
+
+def _add(actions: Any, name: str, call: Callable[..., int], text: str) -> argparse.ArgumentParser:
+    parser: argparse.ArgumentParser = actions.add_parser(name, help=text, description=text)
+    parser.add_argument("--store", type=Path, default=_DEFAULT_STORE, metavar="FILE")
+    parser.add_argument(
+        "--data", type=Path, metavar="DIR", help="folder of the datasets (else FORETREE_DATA)"
+    )
+    parser.set_defaults(call=call)
+    return parser
+
+
+def _add_run(actions: Any) -> None:
+    parser = _add(actions, "run", _run, "do the cells that the store lacks")
+    parser.add_argument("--methods", type=_names, metavar="A,B", help="names (default: the paper's)")
+    parser.add_argument("--datasets", type=_names, metavar="A,B", help="names (default: all 19)")
+    parser.add_argument("--table", type=Path, metavar="FILE", help="a CSV or Parquet table of your own")
+    parser.add_argument("--target", metavar="COLUMN", help="the column of --table to predict")
+    parser.add_argument("--depths", type=_numbers, metavar="2-8", help="such as 2-8 or 2,4 (default: 2-8)")
+    parser.add_argument("--folds", type=_numbers, metavar="1-10", help="default: 1-10")
+    parser.add_argument("--set", action="append", default=[], metavar="METHOD.NAME=VALUE", dest="params")
+    parser.add_argument(
+        "--time-limit",
+        type=float,
+        default=60.0,
+        metavar="SECONDS",
+        help="a fit, for methods that search (default: 60; the paper: 1800)",
+    )
+    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="cells at a time (default: 1)")
+    parser.add_argument("--backend", metavar="NAME", help="a joblib backend: loky, threading, dask, ray")
+    parser.add_argument("--plugin", action="append", default=[], metavar="MODULE", help="registers methods")
+    parser.add_argument("--retry", action="store_true", help="do again what failed or ran out of time")
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in text.split(",") if part.strip())
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    numbers: list[int] = []
+    for part in _names(text):
+        first, _, last = part.partition("-")
+        numbers += range(int(first), int(last or first) + 1)
+    return tuple(dict.fromkeys(numbers))
+
+
+def _params(settings: Sequence[str]) -> dict[str, dict[str, Any]]:
+    params: dict[str, dict[str, Any]] = {}
+    for setting in settings:
+        name, equals, value = setting.partition("=")
+        method, dot, parameter = name.rpartition(".")
+        if not equals or not dot:
+            raise ValueError(
+                f"--set takes METHOD.NAME=VALUE, such as rst-g.min_samples_leaf=5; not {setting!r}."
+            )
+        params.setdefault(method, {})[parameter] = _value(value)
+    return params
+
+
+def _value(text: str) -> Any:
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text
+
+
+def _study(options: argparse.Namespace) -> Any:
+    from foretree.bench import facts, methods
+    from foretree.bench.datasets import Source
+    from foretree.bench.run import Study
+
+    if options.table is not None:
+        sources: tuple[Source, ...] = (Source(options.table.stem, None, options.table, options.target),)
+    else:
+        sources = tuple(Source(name, options.data) for name in options.datasets or facts.datasets())
+    return Study(
+        sources,
+        options.methods or methods.PAPER,
+        options.depths or facts.DEPTHS,
+        options.folds or tuple(range(1, facts.N_FOLDS + 1)),
+        _params(options.params),
+        options.time_limit,
+        tuple(options.plugin),
+    )
+
+
+def _run(options: argparse.Namespace) -> int:
+    from foretree.bench import run
+    from foretree.bench.store import Store
+
+    study = _study(options)
+    store = Store(options.store)
+    try:
+        if options.retry:
+            run.todo(store, run.jobs(study)[0], retry=True)
+        summary = run.run(study, store, run.Workers(options.jobs, options.backend))
+    finally:
+        store.close()
+    for note in summary.notes:
+        print(note)
+    counted = (
+        ", ".join(f"{count} {status}" for status, count in summary.counts.items()) or "nothing was left to do"
+    )
+    print(f"{counted}; the store is {options.store}")
+    if summary.held_elsewhere:
+        print(f"{summary.held_elsewhere} cells are being done by another process.")
+    return 130 if summary.stopped else 0
+
+
+def _status(options: argparse.Namespace) -> int:
+    from foretree.bench import study
+
+    findings = study.gather(options.store, options.data)
+    counts = findings.cells.groupby(["title", "status"]).size().unstack(fill_value=0)
+    print(counts.to_string())
+    bad = findings.cells[findings.cells["reason"] != ""]
+    for (title, reason), count in bad.groupby(["title", "reason"]).size().items():
+        print(f"{count} x {title}: {reason}")
+    return 0
+
+
+def _methods(_options: argparse.Namespace) -> int:
+    from foretree.bench import methods
+
+    for method in methods.METHODS.values():
+        print(f"{method.name:18} {method.title:28} {method.why_missing() or method.code_version()}")
+    return 0
+
+
+def _datasets(options: argparse.Namespace) -> int:
+    from foretree.bench import datasets, facts
+
+    for name in facts.datasets():
+        try:
+            origin = datasets.load(datasets.Source(name, options.data)).origin
+        except (LookupError, ValueError) as error:
+            origin = str(error)
+        print(f"{name:24} {origin}")
+    return 0
+
+
+def _tables(options: argparse.Namespace) -> int:
+    from foretree.bench import layout, report, study
+
+    found = study.all_tables(study.gather(options.store, options.data))
+    if options.only is not None:
+        names = ", ".join(table.name for table in found)
+        found = [table for table in found if table.name.lower() == options.only.lower()]
+        if not found:
+            raise LookupError(f"No table is called {options.only!r}. There are {names}.")
+    if options.out is not None:
+        report.write_tables(found, options.out, [options.format])
+        return 0
+    for table in found:
+        print(layout.WRITERS[options.format](table))
+    return 0
+
+
+def _figures(options: argparse.Namespace) -> int:
+    from foretree.bench import figures, questions, study
+
+    for section in questions.sections(study.gather(options.store, options.data)):
+        for name in figures.named(section.figures, options.out):
+            print(options.out / f"{name}.png")
+    return 0
+
+
+def _report(options: argparse.Namespace) -> int:
+    from foretree.bench import report, study
+
+    print(report.write(study.gather(options.store, options.data), options.out))
+    return 0
+
+
+def _export(options: argparse.Namespace) -> int:
+    from foretree.bench import results
+
+    results.export(options.store, options.file)
+    print(options.file)
+    return 0
