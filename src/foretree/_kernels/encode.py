@@ -37,7 +37,7 @@ class NumberLookup(NamedTuple):
 def pack_numbers(
     block: FloatArray, lookup: NumberLookup, masks: Masks, words: WordArray, first_row: int
 ) -> int:
-    """OR the answers of a block (rows, columns) into words[first_row:]; return where an infinity is, or -1."""
+    """OR the answers of a block (rows, columns) into words[first_row:]; return an infinity's place, or -1."""
     infinite = -1
     edges = lookup.edges
     for row in range(block.shape[0]):

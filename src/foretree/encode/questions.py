@@ -65,9 +65,7 @@ def ask(column: Column, index: int, rules: Rules, weight: FloatArray | None) -> 
 
 
 def _ask_labels(column: Labels, index: int, rules: Rules, weight: FloatArray | None) -> Questions:
-    counts = np.bincount(np.add(column.codes, 1, dtype=np.int64), weight, len(column.labels) + 1).astype(
-        np.float64
-    )
+    counts = _sizes(np.add(column.codes, 1, dtype=np.int64), weight, len(column.labels) + 1)
     missing, counts = float(counts[0]), counts[1:]
     if column.ordered:
         labels, sizes = list(column.labels), counts
@@ -83,6 +81,11 @@ def _ask_labels(column: Labels, index: int, rules: Rules, weight: FloatArray | N
     splits = _named(drafts, column.name, index, runs[-2], missing)
     example = repr(labels[0]) if labels else ""
     return Questions(column.name, "text", splits, runs, np.zeros(0), tuple(labels), example)
+
+
+def _sizes(codes: NDArray[Any], weight: FloatArray | None, n_codes: int) -> FloatArray:
+    sizes: FloatArray = np.bincount(codes, weight, n_codes).astype(np.float64)
+    return sizes
 
 
 def _sort_key(label: Any) -> tuple[str, Any]:
@@ -192,7 +195,7 @@ def _see_weighted(column: Numbers, values: FloatArray, weight: FloatArray) -> tu
     missing = float(weight[~present].sum())
     kept = values[present & (weight > 0)]
     distinct, place = np.unique(kept + 0.0, return_inverse=True)
-    weights = np.bincount(place, weight[present & (weight > 0)], len(distinct))
+    weights = _sizes(place, weight[present & (weight > 0)], len(distinct))
     return Seen(distinct, weights, missing), np.sort(kept)
 
 
@@ -236,7 +239,7 @@ def _threshold_drafts(column: Numbers, seen: Seen, rules: Rules) -> tuple[FloatA
     cuts = thresholds(seen.distinct, seen.weights, rules.max_bins) if len(seen.distinct) > 1 else np.zeros(0)
     cuts = _whole_days(column, seen.distinct, cuts)
     drafts: list[Draft] = [("threshold", readable(cut, column.kind, column.name)) for cut in cuts.tolist()]
-    sizes = np.bincount(np.searchsorted(cuts, seen.distinct), seen.weights, len(cuts) + 1)
+    sizes = _sizes(np.searchsorted(cuts, seen.distinct), seen.weights, len(cuts) + 1)
     drafts, runs = _with_missing(drafts, np.arange(len(cuts) + 1), sizes, seen.missing, rules)
     return cuts, drafts, runs
 
@@ -265,7 +268,7 @@ def _interval_drafts(
     edges = _whole_days(column, seen.distinct, decile_edges(sorted_values))
     ends = [None, *(readable(edge, column.kind, column.name) for edge in edges.tolist()), None]
     bins = list(pairwise(ends))
-    sizes = np.bincount(np.searchsorted(edges, seen.distinct), seen.weights, len(bins))
+    sizes = _sizes(np.searchsorted(edges, seen.distinct), seen.weights, len(bins))
     drafts, runs = _category_drafts(bins, sizes, seen.missing, replace(rules, min_category_size=1))
     return edges, [("interval" if draft[0] == "category" else draft[0], *draft[1:]) for draft in drafts], runs
 
