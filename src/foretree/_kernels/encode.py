@@ -33,85 +33,140 @@ class NumberLookup(NamedTuple):
     edges: FloatArray  # (n_edges,)
 
 
+# So many rows of one column are coded before their answers are written.
+CHUNK = 1024
+
+# Up to so many edges, comparing with all of them in vectors is quicker than a binary search.
+MAX_LINEAR_EDGES = 160
+
+
 @kernel
 def pack_numbers(
     block: FloatArray, lookup: NumberLookup, masks: Masks, words: WordArray, first_row: int
 ) -> int:
     """OR the answers of a block (rows, columns) into words[first_row:]; return an infinity's place, or -1."""
     infinite = -1
-    edges = lookup.edges
-    for row in range(block.shape[0]):
+    values = np.empty(CHUNK, np.float64)
+    codes = np.empty(CHUNK, np.int32)
+    for begin in range(0, block.shape[0], CHUNK):
+        n_rows = min(CHUNK, block.shape[0] - begin)
         for k in range(lookup.position.shape[0]):
-            value = block[row, lookup.position[k]]
-            start = lookup.edge_start[k]
-            length = lookup.edge_stop[k] - start
-            if np.isnan(value):
-                code = length + 1
-            else:
-                if np.isinf(value):
-                    infinite = row * block.shape[1] + lookup.position[k]
-                at = start
-                left = length
-                # A halving without an early exit: the compiler needs no branch that it could guess wrongly.
-                while left > 1:
-                    half = left >> 1
-                    at += half * (edges[at + half - 1] < value)
-                    left -= half
-                if left == 1:
-                    at += 1 * (edges[at] < value)
-                code = at - start
-            code += lookup.code_start[k]
-            for m in range(masks.start[code], masks.start[code + 1]):
-                words[first_row + row, masks.word[m]] |= masks.bits[m]
+            position = lookup.position[k]
+            n_special = 0
+            for i in range(n_rows):
+                values[i] = block[begin + i, position]
+                n_special += int(values[i] - values[i] != 0.0)  # NaN or infinite
+            edges = lookup.edges[lookup.edge_start[k] : lookup.edge_stop[k]]
+            _count_edges_below(values[:n_rows], edges, codes[:n_rows])
+            if n_special > 0:
+                for i in range(n_rows):
+                    if np.isnan(values[i]):
+                        codes[i] = edges.shape[0] + 1
+                    elif np.isinf(values[i]):
+                        infinite = (begin + i) * block.shape[1] + position
+            _set_bits(codes[:n_rows], lookup.code_start[k], masks, words[first_row + begin :])
     return infinite
+
+
+@kernel
+def _count_edges_below(values: FloatArray, edges: FloatArray, codes: IntArray) -> None:
+    n_edges = edges.shape[0]
+    if n_edges > MAX_LINEAR_EDGES:
+        for i in range(values.shape[0]):
+            low, high = 0, n_edges
+            while low < high:
+                middle = (low + high) >> 1
+                if edges[middle] < values[i]:
+                    low = middle + 1
+                else:
+                    high = middle
+            codes[i] = low
+        return
+    for i in range(values.shape[0]):
+        codes[i] = 0
+    in_fours = n_edges - n_edges % 4
+    for e in range(0, in_fours, 4):
+        a, b, c, d = edges[e], edges[e + 1], edges[e + 2], edges[e + 3]
+        for i in range(values.shape[0]):
+            value = values[i]
+            codes[i] += np.int32(value > a) + np.int32(value > b) + np.int32(value > c) + np.int32(value > d)
+    for e in range(in_fours, n_edges):
+        edge = edges[e]
+        for i in range(values.shape[0]):
+            codes[i] += np.int32(values[i] > edge)
+
+
+@kernel
+def _set_bits(codes: IntArray, code_start: int, masks: Masks, words: WordArray) -> None:
+    for i in range(codes.shape[0]):
+        code = code_start + codes[i]
+        for m in range(masks.start[code], masks.start[code + 1]):
+            words[i, masks.word[m]] |= masks.bits[m]
 
 
 @kernel
 def pack_codes(codes: IntArray, masks: Masks, words: WordArray, first_row: int) -> None:
     """OR the masks of each row's code into words[first_row:]; code -1 has the first mask, 0 the second."""
-    for row in range(codes.shape[0]):
-        code = codes[row] + 1
-        for m in range(masks.start[code], masks.start[code + 1]):
-            words[first_row + row, masks.word[m]] |= masks.bits[m]
+    _set_bits(codes, 1, masks, words[first_row:])
+
+
+@kernel
+def survey(values: FloatArray) -> Any:
+    """Return (lowest, highest, n_missing, whether the others are whole, the row of an infinity or -1)."""
+    lowest, highest = np.inf, -np.inf
+    n_missing = 0
+    n_broken = 0
+    infinite = -1
+    for row in range(values.shape[0]):
+        value = values[row]
+        lowest = value if value < lowest else lowest
+        highest = value if value > highest else highest
+        n_missing += int(value != value)
+        n_broken += int(np.floor(value) != value)
+    if np.isinf(lowest) or np.isinf(highest):
+        for row in range(values.shape[0]):
+            if np.isinf(values[row]):
+                infinite = row
+    return lowest, highest, n_missing, n_broken == n_missing, infinite
+
+
+@kernel
+def count_whole(values: FloatArray, lowest: float, size: int) -> IntArray:
+    """Count the whole numbers from `lowest` on (size,), NaN left out."""
+    counts = np.zeros(size, np.int32)
+    for row in range(values.shape[0]):
+        value = values[row]
+        if value == value:
+            counts[np.int64(value - lowest)] += 1
+    return counts
 
 
 @kernel
 def count_distinct(values: FloatArray, limit: int) -> Any:
-    """Return up to `limit` distinct numbers as met, their counts, and what else there is.
-
-    The tuple is (distinct, counts, whether there are more, n_missing, the row of an infinity or -1).
-    """
-    size = 8
-    while size < 4 * limit:
-        size *= 2
-    slots = np.full(size, -1, np.int32)
-    distinct = np.empty(limit, np.float64)
-    counts = np.zeros(limit, np.int64)
-    n_distinct = 0
-    n_missing = 0
-    infinite = -1
-    more = False
+    """Return up to `limit` distinct numbers without NaN, their counts, and whether there are more."""
+    shift = 60
+    while 1 << (64 - shift) < 4 * limit:
+        shift -= 1
+    last_slot = (1 << (64 - shift)) - 1
+    keys = np.empty(last_slot + 1, np.float64)
+    counts = np.zeros(last_slot + 1, np.int64)
+    used = np.empty(limit, np.int64)
+    n_used = 0
     bits = values.view(np.uint64)
     for row in range(values.shape[0]):
         value = values[row]
         if np.isnan(value):
-            n_missing += 1
-            continue
-        if np.isinf(value):
-            infinite = row
-        if more:
             continue
         # -0.0 equals 0.0, so it must start from the same slot.
-        key = bits[row] if value != 0.0 else np.uint64(0)
-        slot = np.int64(((key * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(32)) & np.uint64(size - 1))
-        while slots[slot] >= 0 and distinct[slots[slot]] != value:
-            slot = (slot + 1) & (size - 1)
-        if slots[slot] < 0:
-            if n_distinct == limit:
-                more = True
-                continue
-            slots[slot] = n_distinct
-            distinct[n_distinct] = value + 0.0
-            n_distinct += 1
-        counts[slots[slot]] += 1
-    return distinct[:n_distinct], counts[:n_distinct], more, n_missing, infinite
+        pattern = bits[row] if value != 0.0 else np.uint64(0)
+        slot = np.int64((pattern * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(shift))
+        while counts[slot] > 0 and keys[slot] != value:
+            slot = (slot + 1) & last_slot
+        if counts[slot] == 0:
+            if n_used == limit:
+                return keys[used], counts[used], True
+            keys[slot] = value
+            used[n_used] = slot
+            n_used += 1
+        counts[slot] += 1
+    return keys[used[:n_used]], counts[used[:n_used]], False

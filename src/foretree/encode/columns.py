@@ -131,7 +131,8 @@ def _text(series: "nw.Series[Any]", name: str) -> Labels:
         return _arrow_text(native, name)
     if hasattr(getattr(native, "array", None), "__arrow_array__"):
         return _arrow_text(series.to_arrow(), name)
-    return labels_of_list(series.to_list(), name)
+    values = series.to_list()
+    return _labels_of_list(values, dict.fromkeys(values), name)
 
 
 def _polars_text(series: Any, name: str) -> Labels:
@@ -174,29 +175,46 @@ def _fields(column: Labels) -> tuple[str, NDArray[Any], Sequence[Any]]:
     return column.name, column.codes, column.labels
 
 
-def labels_of_list(values: list[Any], name: str) -> Labels:
-    """Read a list of strings in which None, NaN and the like are missing."""
-    distinct = dict.fromkeys(values)
+def column_of_objects(values: list[Any], name: str) -> Column:
+    """Read a list of Python objects (n_rows,): all text, all numbers or all dates, besides missing ones."""
+    # Text is told by its few distinct values; True would hide 1 there, and what has no hash is no text.
+    if any(type(value) is str for value in values[:SNIFF]):
+        distinct = dict.fromkeys(values) if _all_hashable(values) else {}
+        if all(type(value) is str or _is_missing(value) for value in distinct) and distinct:
+            return _labels_of_list(values, distinct, name)
+    present = _present_types(values)
+    kind = _common_kind(present, name)
+    if kind == "text":
+        return _labels_of_list(values, dict.fromkeys(values), name)
+    return Numbers(name, kind, _number_array(values, kind))
+
+
+# So many values tell whether a column of objects is worth reading as text first.
+SNIFF = 100
+
+
+def _all_hashable(values: list[Any]) -> bool:
+    return all(kind.__hash__ is not None for kind in set(map(type, values[:SNIFF])))
+
+
+def _labels_of_list(values: list[Any], distinct: dict[Any, None], name: str) -> Labels:
     labels = [value for value in distinct if isinstance(value, str)]
     code_of = {**dict.fromkeys(distinct, -1), **{label: code for code, label in enumerate(labels)}}
     codes = np.fromiter(map(code_of.__getitem__, values), np.int32, len(values))
     return Labels(name, codes, labels)
 
 
-def column_of_objects(values: list[Any], name: str) -> Column:
-    """Read a list of Python objects (n_rows,): all text, all numbers or all dates, besides missing ones."""
-    types = {kind: next(v for v in values if type(v) is kind) for kind in set(map(type, values))}
-    present = {kind: example for kind, example in types.items() if not _always_missing(kind)}
+def _present_types(values: list[Any]) -> dict[type, Any]:
+    """Return an example of each type among the values that are not missing."""
+    example: dict[type, Any] = dict(zip(map(type, values), values, strict=True))
+    present = {kind: value for kind, value in example.items() if not _always_missing(kind)}
     if float in present and not all(issubclass(kind, Number | np.number) for kind in present):
         # NaN stands for missing among text or dates; a real float does not belong there.
         real = next((v for v in values if type(v) is float and v == v), None)
-        present = {kind: example for kind, example in present.items() if kind is not float}
+        present = {kind: value for kind, value in present.items() if kind is not float}
         if real is not None:
             present[float] = real
-    kind = _common_kind(present, name)
-    if kind == "text":
-        return labels_of_list(values, name)
-    return Numbers(name, kind, _number_array(values, kind))
+    return present
 
 
 def _always_missing(kind: type) -> bool:

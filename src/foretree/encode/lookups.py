@@ -12,16 +12,19 @@ WORD_BITS = 32
 FULL_WORD = np.uint64(0xFFFFFFFF)
 
 
-def masks_of_runs(runs: NDArray[np.int32]) -> Masks:
-    """Return the words and bits of runs (n_codes, 2) of splits [first, stop)."""
-    first, stop = runs[:, 0], runs[:, 1]
+def masks_of_runs(runs: NDArray[np.int32], cover: NDArray[np.int32] | None = None) -> Masks:
+    """Return the words and bits of runs (n_codes, 2) of splits [first, stop).
+
+    With `cover` (n_codes, 2) a code lists all words of its cover, so that all codes of a column list as many.
+    """
+    first, stop = (runs if cover is None else cover).T
     n_words = np.where(stop > first, (stop - 1) // WORD_BITS - first // WORD_BITS + 1, 0)
     start = np.zeros(len(runs) + 1, np.int32)
     np.cumsum(n_words, out=start[1:])
     code = np.repeat(np.arange(len(runs)), n_words)
     word = (first[code] // WORD_BITS + np.arange(start[-1], dtype=np.int32) - start[code]).astype(np.int32)
-    low = np.maximum(first[code] - WORD_BITS * word, 0).astype(np.uint64)
-    high = np.minimum(stop[code] - WORD_BITS * word, WORD_BITS).astype(np.uint64)
+    low = np.clip(runs[code, 0] - WORD_BITS * word, 0, WORD_BITS).astype(np.uint64)
+    high = np.clip(runs[code, 1] - WORD_BITS * word, 0, WORD_BITS).astype(np.uint64)
     bits = (FULL_WORD >> (np.uint64(WORD_BITS) - high)) & (FULL_WORD << low)
     return Masks(start, word, bits.astype(np.uint32))
 
@@ -38,14 +41,16 @@ def number_tables(questions: Sequence[Questions], offsets: Sequence[int]) -> tup
     n_edges = np.array([len(q.edges) for q in questions], np.int32)
     n_codes = np.array([len(q.runs) for q in questions], np.int32)
     stop = np.cumsum(n_edges, dtype=np.int32)
-    runs = [q.runs + np.int32(offset) for q, offset in zip(questions, offsets, strict=True)]
-    masks = masks_of_runs(np.vstack(runs) if runs else np.zeros((0, 2), np.int32))
+    shift = np.array(offsets, np.int32).repeat(n_codes)[:, None]
+    n_splits = np.array([len(q.splits) for q in questions], np.int32).repeat(n_codes)
+    cover = np.stack([np.zeros_like(n_splits), n_splits], axis=1) + shift
+    masks = masks_of_runs(np.vstack([q.runs for q in questions]) + shift, cover)
     lookup = NumberLookup(
         np.arange(len(questions), dtype=np.int32),
         stop - n_edges,
         stop,
         np.cumsum(n_codes, dtype=np.int32) - n_codes,
-        np.concatenate([q.edges for q in questions]) if questions else np.zeros(0),
+        np.concatenate([q.edges for q in questions]),
     )
     return lookup, masks
 

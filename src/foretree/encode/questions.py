@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from foretree._kernels.encode import count_distinct
+from foretree._kernels.encode import count_distinct, count_whole, survey
 from foretree.encode.columns import KIND_TEXT, Column, Kind, Labels, Numbers
 from foretree.encode.splits import Split
 from foretree.encode.thresholds import decile_edges, thresholds
@@ -19,6 +19,9 @@ Runs = NDArray[np.int32]
 
 PAPER_MIN_DISTINCT = 7
 DAY = 86_400_000_000  # microseconds
+
+# Whole numbers within a range of so many a row are counted in an array.
+WHOLE_RANGE_PER_ROW = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,13 +158,13 @@ def _let_missing_answer_as_mode(runs: Runs, sizes: FloatArray, rules: Rules) -> 
 
 
 def _ask_numbers(column: Numbers, index: int, rules: Rules, weight: FloatArray | None) -> Questions:
-    limit = rules.max_bins if rules.scheme == "threshold" else PAPER_MIN_DISTINCT - 1
-    seen, values = _see(column, max(limit, 2), weight)
+    limit = rules.max_bins if rules.scheme == "threshold" else PAPER_MIN_DISTINCT
+    seen = _see(column, weight, limit)
     paper_bins = rules.scheme == "onehot" and len(seen.distinct) >= PAPER_MIN_DISTINCT
     if _is_true_column(column, seen, rules):
         edges, drafts, runs = _true_drafts(column, seen, rules)
     elif paper_bins:
-        edges, drafts, runs = _interval_drafts(column, seen, values, rules)
+        edges, drafts, runs = _interval_drafts(column, seen, rules)
     elif rules.scheme == "onehot":
         edges, drafts, runs = _value_drafts(column, seen, rules)
     else:
@@ -172,31 +175,37 @@ def _ask_numbers(column: Numbers, index: int, rules: Rules, weight: FloatArray |
     return Questions(column.name, kind, splits, runs, edges, (), example)
 
 
-def _see(column: Numbers, limit: int, weight: FloatArray | None) -> tuple[Seen, FloatArray]:
-    """Return the distinct numbers of a column, and its sorted numbers if there are more than `limit`."""
+def _see(column: Numbers, weight: FloatArray | None, limit: int) -> Seen:
+    """Return the distinct numbers of a column, found by hashing if there are at most `limit`."""
     values = np.array(column.values, np.float64)
-    if weight is not None:
-        return _see_weighted(column, values, weight)
-    distinct, counts, more, n_missing, infinite = count_distinct(values, limit)
+    lowest, highest, n_missing, whole, infinite = survey(values)
     check_finite(column.name, values, infinite)
+    if weight is not None:
+        return _see_weighted(values, weight)
+    if n_missing == len(values):
+        return Seen(np.zeros(0), np.zeros(0), float(n_missing))
+    if whole and highest - lowest < WHOLE_RANGE_PER_ROW * len(values):
+        counts = count_whole(values, lowest, int(highest - lowest) + 1)
+        places = np.flatnonzero(counts)
+        return Seen(places + lowest, counts[places].astype(np.float64), float(n_missing))
+    distinct, counts, more = count_distinct(values, limit)
     if more:
-        values = values[~np.isnan(values)] if n_missing else values
-        values.sort()
-        last = np.append(np.flatnonzero(values[1:] != values[:-1]), len(values) - 1)
-        counts = np.diff(last, prepend=-1)
-        return Seen(values[last] + 0.0, counts.astype(np.float64), float(n_missing)), values
+        return _see_sorted(values[~np.isnan(values)] if n_missing else values, float(n_missing))
     order = np.argsort(distinct)
-    return Seen(distinct[order], counts[order].astype(np.float64), float(n_missing)), values
+    return Seen(distinct[order] + 0.0, counts[order].astype(np.float64), float(n_missing))
 
 
-def _see_weighted(column: Numbers, values: FloatArray, weight: FloatArray) -> tuple[Seen, FloatArray]:
+def _see_sorted(values: FloatArray, missing: float) -> Seen:
+    values.sort()
+    last = np.append(np.flatnonzero(values[1:] != values[:-1]), len(values) - 1)
+    return Seen(values[last] + 0.0, np.diff(last, prepend=-1).astype(np.float64), missing)
+
+
+def _see_weighted(values: FloatArray, weight: FloatArray) -> Seen:
     present = ~np.isnan(values)
-    check_finite(column.name, values, int(np.argmax(np.isinf(values))) if np.isinf(values).any() else -1)
-    missing = float(weight[~present].sum())
-    kept = values[present & (weight > 0)]
-    distinct, place = np.unique(kept + 0.0, return_inverse=True)
-    weights = _sizes(place, weight[present & (weight > 0)], len(distinct))
-    return Seen(distinct, weights, missing), np.sort(kept)
+    kept = present & (weight > 0)
+    distinct, place = np.unique(values[kept] + 0.0, return_inverse=True)
+    return Seen(distinct, _sizes(place, weight[kept], len(distinct)), float(weight[~present].sum()))
 
 
 def check_finite(name: str, values: NDArray[Any], infinite: int) -> None:
@@ -262,10 +271,8 @@ def _value_drafts(column: Numbers, seen: Seen, rules: Rules) -> tuple[FloatArray
     return edges, drafts, runs
 
 
-def _interval_drafts(
-    column: Numbers, seen: Seen, sorted_values: FloatArray, rules: Rules
-) -> tuple[FloatArray, list[Draft], Runs]:
-    edges = _whole_days(column, seen.distinct, decile_edges(sorted_values))
+def _interval_drafts(column: Numbers, seen: Seen, rules: Rules) -> tuple[FloatArray, list[Draft], Runs]:
+    edges = _whole_days(column, seen.distinct, decile_edges(seen.distinct, seen.weights))
     ends = [None, *(readable(edge, column.kind, column.name) for edge in edges.tolist()), None]
     bins = list(pairwise(ends))
     sizes = _sizes(np.searchsorted(edges, seen.distinct), seen.weights, len(bins))

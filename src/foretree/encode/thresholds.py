@@ -59,20 +59,35 @@ def _quantile_gaps(weights: FloatArray, max_bins: int) -> NDArray[np.int64]:
     return after[after < len(weights) - 1].astype(np.int64)
 
 
-def decile_edges(sorted_values: FloatArray) -> FloatArray:
-    """Return the inner edges of the right-closed decile bins of sorted numbers (n,).
+def decile_edges(distinct: FloatArray, weights: FloatArray) -> FloatArray:
+    """Return the inner edges of the right-closed decile bins of sorted distinct numbers (d,).
 
     They are where pandas.qcut puts them: quantiles by linear interpolation, repeated ones once. A bin without
     a number is joined to its right neighbour, and an edge between two numbers is a short one.
     """
-    quantiles = np.percentile(sorted_values, np.linspace(0, 1, N_PAPER_BINS + 1) * 100)
-    below = np.searchsorted(sorted_values, quantiles, side="right")
+    quantiles = _quantiles(distinct, weights, np.linspace(0, 1, N_PAPER_BINS + 1))
+    n_below = np.searchsorted(distinct, quantiles, side="right").tolist()
     edges = []
-    n_below = 0
-    for edge, count in zip(quantiles[1:-1].tolist(), below[1:-1].tolist(), strict=True):
-        # The first bin holds the smallest number itself, as it does for include_lowest.
-        is_lowest = edge == quantiles[0]
-        if count > n_below and not is_lowest and count < len(sorted_values):
-            edges.append(cut_between(float(sorted_values[count - 1]), float(sorted_values[count]), edge))
-            n_below = count
+    last = 0
+    for edge, count in zip(quantiles[1:-1].tolist(), n_below[1:-1], strict=True):
+        # The lowest number belongs to the first bin although bins are open on the left.
+        if last < count < len(distinct) and edge > quantiles[0]:
+            edges.append(cut_between(float(distinct[count - 1]), float(distinct[count]), edge))
+            last = count
     return np.array(edges, np.float64)
+
+
+def _quantiles(distinct: FloatArray, weights: FloatArray, shares: FloatArray) -> FloatArray:
+    """Interpolate linearly between the numbers of which each of `distinct` stands for `weights`.
+
+    Rounds as NumPy does for the numbers themselves, so that an edge meets a number where NumPy's does.
+    """
+    reached = np.cumsum(weights)
+    place = (reached[-1] - 1) * (shares * 100 / 100)
+    before = np.floor(place)
+    low = distinct[np.searchsorted(reached, before, side="right").clip(max=len(distinct) - 1)]
+    high = distinct[np.searchsorted(reached, before + 1, side="right").clip(max=len(distinct) - 1)]
+    part = place - before
+    gap = high - low
+    quantiles: FloatArray = np.where(part >= 0.5, high - gap * (1 - part), low + gap * part)
+    return quantiles
