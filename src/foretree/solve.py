@@ -1,6 +1,17 @@
-"""Costs → Plan: the best two-level tree in closed form."""
+"""Costs → Plan: the best two-level tree of a node in closed form, every tie decided.
+
+Costs within TOLERANCE of the node's weight are equal; equals are decided by the fewest empty leaves,
+then the lowest Gini loss (unless `tie_break="first"`), then the smallest (root, low, high).
+"""
 
 from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foretree._kernels.exact import TOLERANCE
+from foretree.costs import PairCosts
+from foretree.losses import Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,3 +25,49 @@ class Plan:
     low: int
     high: int
     cost: float
+
+
+def choose(costs: Floats, empty: NDArray[np.int64], ginis: Floats, tolerance: float) -> int:
+    """Return the place of the least (cost, empty, gini, place) of flat arrays; the cost must be finite somewhere."""
+    equal = costs <= costs.min() + tolerance
+    equal &= empty == empty[equal].min()
+    equal &= ginis <= ginis[equal].min() + tolerance
+    return int(np.flatnonzero(equal)[0])
+
+
+def best_pair(pairs: PairCosts, tie_by_gini: bool = True) -> Plan | None:
+    """Return the optimal two-step tree ([OCT-2] in closed form), or None where no split may be made.
+
+    Given the root j, eq. (1) falls apart: the best child of each branch is a minimum over k.
+    """
+    if not pairs.separates.any():
+        return None
+    tolerance = TOLERANCE * pairs.weight
+    ginis = pairs.ginis if tie_by_gini else np.zeros_like(pairs.ginis)
+    roots = np.flatnonzero(pairs.separates)
+    children = np.empty((2, roots.size), np.int64)
+    costs, ginis_of_root = np.zeros(roots.size), np.zeros(roots.size)
+    empty = np.zeros(roots.size, np.int64)
+    for place, root in enumerate(roots):
+        for side in range(2):
+            branch = pairs.costs[side, root]
+            child = choose(branch, pairs.empty[side, root], ginis[side, root], tolerance)
+            child = int(root) if pairs.empty[side, root, child] else child
+            children[side, place] = child
+            costs[place] += branch.min()
+            empty[place] += pairs.empty[side, root, child]
+            ginis_of_root[place] += ginis[side, root, child]
+    best = choose(costs, empty, ginis_of_root, tolerance)
+    return Plan(int(roots[best]), int(children[0, best]), int(children[1, best]), float(costs[best]))
+
+
+def best_single(pairs: PairCosts, tie_by_gini: bool = True) -> Plan | None:
+    """Return the best single split, both children leaves, or None where no split may be made."""
+    roots = np.flatnonzero(pairs.separates)
+    if roots.size == 0:
+        return None
+    costs = pairs.costs[:, roots, roots].sum(axis=0)
+    ginis = pairs.ginis[:, roots, roots].sum(axis=0) if tie_by_gini else np.zeros(roots.size)
+    best = choose(costs, np.zeros(roots.size, np.int64), ginis, TOLERANCE * pairs.weight)
+    root = int(roots[best])
+    return Plan(root, root, root, float(costs[best]))

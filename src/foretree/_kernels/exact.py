@@ -113,7 +113,7 @@ def best_child(
     n_rows = side_of_root(margins, root, side, cells[0])
     best = leaf_loss(rules.loss, rules.prices, cells[0])
     if n_rows < rules.min_internal:
-        return best, 1, gini_loss(cells[0]), LEAF
+        return best, 1, gini_loss(cells[0]) if rules.tie_by_gini else 0.0, LEAF
     tolerance = TOLERANCE * margins.total.sum()
     for k in range(n_splits):
         pairs.costs[k] = np.inf

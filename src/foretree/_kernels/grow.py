@@ -8,7 +8,8 @@ from foretree._kernels.exact import LEAF, TOLERANCE, Rules, leaf_loss
 from foretree._kernels.jit import kernel
 from foretree._kernels.node import padded, split_rows
 from foretree._kernels.steps import (
-    CHUNK_WORDS, Groups, Space, Step, count_node, make_space, solve_one, solve_two, weigh_margins,
+    CHUNK_WORDS, Groups, Space, Step, bound_roots, count_node, make_space, separates, solve_one, solve_two,
+    weigh_margins,
 )  # fmt: skip
 from foretree._kernels.three import Sides, make_sides, solve_three
 
@@ -37,26 +38,73 @@ def _is_pure(totals: np.ndarray) -> bool:
 
 
 @kernel
-def _look(
+def look(
     words: np.ndarray, rows: np.ndarray, starts: np.ndarray, ends: np.ndarray, n_splits: int, steps: int,
-    rules: Rules, groups: Groups, space: Space, sides: Sides, seen: np.ndarray,
-) -> Step:  # fmt: skip
-    """Return the optimal tree of `steps` steps at a node, in the table's own splits."""
+    rules: Rules, groups: Groups, space: Space, sides: Sides, upper: float, deadline: float,
+) -> tuple[Step, int]:  # fmt: skip
+    """Return the optimal tree of up to three steps at a node, in the table's own splits, and how many it had.
+
+    Of three steps, roots that cost more than `upper` may be left out, and the deadline (in seconds of
+    the kernels' clock) may cut the search short, which sides.late[0] then tells.
+    """
     n_kept = count_node(words, rows, starts, ends, n_splits, steps > 1, space)
-    seen[0] = n_kept
     weigh_margins(space.ones, ends - starts, groups, n_kept, space.margins)
     if steps == 1:
         step = solve_one(rules, n_kept, space)
     elif steps == 2:
         step = solve_two(rules, space.counts, groups, n_kept, space.margins, space)
     else:
-        step = solve_three(words, rows, starts, ends, n_kept, rules, groups, space, sides, np.inf)
+        step = solve_three(
+            words, rows, starts, ends, n_kept, rules, groups, space, sides, upper, deadline
+        )
     kept = space.kept
-    return Step(
+    named = Step(
         step.cost, step.empty, step.gini, kept[step.root] if step.root >= 0 else LEAF,
         kept[step.low] if step.low >= 0 else LEAF, kept[step.high] if step.high >= 0 else LEAF,
         step.low_cost, step.high_cost,
     )  # fmt: skip
+    return named, n_kept
+
+
+@kernel
+def survey(
+    words: np.ndarray, rows: np.ndarray, starts: np.ndarray, n_splits: int, rules: Rules, groups: Groups,
+    space: Space,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # fmt: skip
+    """Return the splits that may be a node's root, a lower bound of each one's two-step loss, and its weight."""
+    first, last = starts[:-1], starts[1:]
+    n_kept = count_node(words, rows, first, last, n_splits, True, space)
+    weigh_margins(space.ones, last - first, groups, n_kept, space.margins)
+    bound_roots(rules, space.counts, groups, n_kept, space.margins, space.bounds)
+    splits = np.empty(n_kept, np.int64)
+    bounds = np.empty(n_kept)
+    weights = np.zeros(n_kept)
+    found = 0
+    for k in range(n_kept):
+        if separates(rules, space.margins, k):
+            splits[found] = space.kept[k]
+            bounds[found] = space.bounds.roots[k]
+            for c in range(space.margins.total.size):
+                weights[found] += space.margins.ones[c, k]
+            found += 1
+    return splits[:found], bounds[:found], weights[:found]
+
+
+@kernel
+def workspace(
+    row_words: int, n_splits: int, starts: np.ndarray, n_classes: int, pairs: bool, third: bool
+) -> tuple[Space, Sides]:
+    """Allocate for nodes of the rows grouped at `starts` (G + 1,), with pair counts and a third step as asked."""
+    n_groups = starts.size - 1
+    n_words = 0
+    for group in range(n_groups):
+        n_words += (starts[group + 1] - starts[group] + WORD - 1) // WORD
+    lanes = padded(n_splits)
+    space = make_space(
+        min(n_words, CHUNK_WORDS), row_words * WORD, n_groups, n_classes, lanes if pairs else 0
+    )
+    n_rows = starts[n_groups] if third else 0
+    return space, make_sides(n_rows + 1, lanes if third else 0, n_groups, n_classes)
 
 
 @kernel
@@ -69,26 +117,16 @@ def _longer(table: np.ndarray) -> np.ndarray:
 @kernel
 def grow_tree(
     words: np.ndarray, n_splits: int, rows: np.ndarray, starts: np.ndarray, groups: Groups, rules: Rules,
-    max_depth: int, lookahead: int, deadline: float,
-) -> tuple[np.ndarray, np.ndarray, bool]:  # fmt: skip
+    max_depth: int, lookahead: int,
+) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
     """Grow a tree over words (n_rows, n_words); rows holds group g at starts[g]:starts[g + 1] and is reordered.
 
-    Returns the nodes in preorder as integers (n_nodes, 6) and floats (n_nodes, 3 + C), and whether
-    the deadline (in seconds of this clock, inf for none) left nodes unsettled.
+    Returns the nodes in preorder as integers (n_nodes, 6) and floats (n_nodes, 3 + C).
     """
     n_groups, n_classes = groups.classes.size, rules.prices.shape[0]
-    n_words = 0
-    for group in range(n_groups):
-        n_words += (starts[group + 1] - starts[group] + WORD - 1) // WORD
-    width = words.shape[1] * WORD
-    space = make_space(
-        min(n_words, CHUNK_WORDS), width, n_groups, n_classes, padded(n_splits) if lookahead > 1 else 0
-    )
-    third = lookahead > 2
-    sides = make_sides(rows.size if third else 0, padded(n_splits) if third else 0, n_groups, n_classes)
+    space, sides = workspace(words.shape[1], n_splits, starts, n_classes, lookahead > 1, lookahead > 2)
     scratch = np.empty(rows.size, np.int32)
     clock = np.empty(2, np.int64)
-    seen = np.zeros(1, np.int64)
     whole = np.empty((64, 6), np.int64)
     real = np.empty((64, WEIGHTS + n_classes), np.float64)
     depth = min(max_depth, n_splits, rows.size)
@@ -98,7 +136,6 @@ def grow_tree(
     waiting[0, _ENTRY : _ENTRY + n_groups] = starts[:-1]
     waiting[0, _ENTRY + n_groups :] = starts[1:]
     n_waiting, n_nodes = 1, 0
-    late = False
     middle = np.empty(n_groups, np.int64)
     while n_waiting > 0:
         n_waiting -= 1
@@ -126,15 +163,14 @@ def grow_tree(
         left = depth - level
         if left <= 0 or known == LEAF or size < rules.min_internal or _is_pure(totals):
             continue
-        if began > deadline:
-            late = True
-            continue
         tolerance = TOLERANCE * totals.sum()
         steps = min(lookahead, left)
         plan = Step(known_cost, 0, 0.0, known, LEAF, LEAF, 0.0, 0.0)
         if known == _UNKNOWN:
-            plan = _look(words, rows, first, last, n_splits, steps, rules, groups, space, sides, seen)
-            whole[node, SPLITS_SEEN] = seen[0]
+            plan, seen = look(
+                words, rows, first, last, n_splits, steps, rules, groups, space, sides, np.inf, np.inf
+            )
+            whole[node, SPLITS_SEEN] = seen
             whole[node, STEPS] = steps
         if plan.root == LEAF or stops(rules, leaf, plan.cost, tolerance):
             real[node, SECONDS] = seconds(clock) - began
@@ -154,4 +190,4 @@ def grow_tree(
             child[_ENTRY + n_groups :] = last if side else middle
             n_waiting += 1
         real[node, SECONDS] = seconds(clock) - began
-    return whole[:n_nodes].copy(), real[:n_nodes].copy(), late
+    return whole[:n_nodes].copy(), real[:n_nodes].copy()

@@ -275,6 +275,8 @@ def bound_roots(
             bounds.ones[c, k] = margins.ones[c, k]
         bounds.ones[c, n_splits:width] = 0
     plain = groups.classes.size == margins.total.size
+    for group in range(groups.classes.size):
+        plain = plain and groups.classes[group] == group
     for split in range(n_splits):
         start = split - split % LANES
         if not plain:

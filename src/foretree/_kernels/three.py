@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from foretree._kernels.bits import WORD
+from foretree._kernels.clock import seconds
 from foretree._kernels.exact import GINI, LEAF, MISCLASSIFICATION, TOLERANCE, Margins, Rules
 from foretree._kernels.jit import kernel
 from foretree._kernels.node import compact, gather, padded
@@ -27,6 +28,8 @@ class Sides(NamedTuple):
     scores: Scores
     bounds: np.ndarray  # (width,)
     guesses: np.ndarray  # (width,)
+    clock: np.ndarray  # (2,) int64
+    late: np.ndarray  # (1,) whether a deadline cut the last search short
 
 
 @kernel
@@ -57,6 +60,8 @@ def make_sides(n_rows: int, width: int, n_groups: int, n_classes: int) -> Sides:
         scores,
         np.empty(width),
         np.empty(width),
+        np.empty(2, np.int64),
+        np.zeros(1, np.bool_),
     )
 
 
@@ -136,7 +141,7 @@ def _most_per_weight(rules: Rules) -> float:
 @kernel
 def _bound_three(
     words: np.ndarray, rows: np.ndarray, starts: np.ndarray, ends: np.ndarray, n_splits: int, rules: Rules,
-    groups: Groups, space: Space, sides: Sides, upper: float,
+    groups: Groups, space: Space, sides: Sides, upper: float, deadline: float,
 ) -> None:  # fmt: skip
     """Write a lower bound of each root's three-step loss to sides.bounds, the likeliest roots first.
 
@@ -152,6 +157,7 @@ def _bound_three(
     total = space.margins.total.sum()
     best = upper
     sides.bounds[:n_splits] = np.inf
+    sides.late[0] = False
     while True:
         root = next_root(guesses, n_splits, np.inf)
         if root == LEAF:
@@ -159,6 +165,9 @@ def _bound_three(
         guesses[root] = np.inf
         if not separates(rules, space.margins, root):
             continue
+        if deadline < np.inf and seconds(sides.clock) > deadline:
+            sides.late[0] = True
+            break
         if two_steps == -np.inf:
             sides.bounds[root] = -np.inf
             continue
@@ -184,13 +193,13 @@ def _bound_three(
 @kernel
 def solve_three(
     words: np.ndarray, rows: np.ndarray, starts: np.ndarray, ends: np.ndarray, n_splits: int, rules: Rules,
-    groups: Groups, space: Space, sides: Sides, upper: float,
+    groups: Groups, space: Space, sides: Sides, upper: float, deadline: float,
 ) -> Step:  # fmt: skip
     """Return the optimal three-step tree of the node counted in `space`; roots that cost over `upper` may be left out."""
     leaf = leaf_step(rules, space.margins, 3)
     if space.margins.n_rows[0] < rules.min_internal:
         return leaf
-    _bound_three(words, rows, starts, ends, n_splits, rules, groups, space, sides, upper)
+    _bound_three(words, rows, starts, ends, n_splits, rules, groups, space, sides, upper, deadline)
     scores = sides.scores
     tolerance = TOLERANCE * space.margins.total.sum()
     slack = slack_of(rules, groups, space.margins)
@@ -199,6 +208,9 @@ def solve_three(
     while True:
         root = next_root(sides.bounds, n_splits, best + slack)
         if root == LEAF:
+            break
+        if deadline < np.inf and sides.bounds[root] == -np.inf and seconds(sides.clock) > deadline:
+            sides.late[0] = True
             break
         sides.bounds[root] = np.inf
         side = _count_sides(words, rows, starts, ends, root, n_splits, space, sides)
@@ -217,4 +229,9 @@ def solve_three(
         best = min(best, scores.costs[root])
         if scores.costs[root] <= tolerance and scores.empties[root] == 0 and scores.ginis[root] <= tolerance:
             forget_after(root, sides.bounds, n_splits)
+    if sides.late[0]:
+        # Two steps are at hand in any case, and may be better than the three-step roots that were reached.
+        two = solve_two(rules, space.counts, groups, n_splits, space.margins, space)
+        three = best_step(scores, n_splits, leaf, tolerance)
+        return two if two.cost < three.cost - tolerance else three
     return best_step(scores, n_splits, leaf, tolerance)

@@ -1,0 +1,82 @@
+"""PairCounts + loss → the costs of all pairs of splits, with minimum sizes as masks."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foretree.counts import PairCounts
+from foretree.losses import Floats, Loss, gini
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The fewest rows of a leaf, and of a node that is split."""
+
+    min_leaf: int = 1
+    min_internal: int = 2
+
+
+@dataclass(frozen=True, slots=True)
+class PairCosts:
+    """What each branch costs with each child split, and what decides between equals.
+
+    costs[r, j, k] = c_jk^(r,0) + c_jk^(r,1), infinite where a minimum size forbids it; the diagonal is
+    the branch as a leaf. empty[r, j, k] counts empty leaves, ginis[r, j, k] is the Gini loss. alone[j]
+    says whether j separates the node at all, and `leaf` what the node costs unsplit.
+    """
+
+    costs: Floats
+    empty: NDArray[np.int64]
+    ginis: Floats
+    separates: NDArray[np.bool_]
+    leaf: float
+    leaf_gini: float
+    weight: float
+
+
+def branch_weights(counts: PairCounts) -> Floats:
+    """Return the class weights (2, p, C) of the rows with x_j = 0 and x_j = 1."""
+    ones = np.diagonal(counts.both, axis1=1, axis2=2)
+    return np.stack([(counts.total[:, None] - ones).T, ones.T])
+
+
+def cell_weights(counts: PairCounts) -> Floats:
+    """Return the class weights (2, 2, p, p, C) of the cells {x_j = r, x_k = s}."""
+    ones = np.diagonal(counts.both, axis1=1, axis2=2)
+    high_high = counts.both
+    high_low = ones[:, :, None] - high_high
+    low_high = ones[:, None, :] - high_high
+    low_low = counts.total[:, None, None] - ones[:, :, None] - low_high
+    cells = np.stack([np.stack([low_low, low_high]), np.stack([high_low, high_high])])
+    return np.ascontiguousarray(np.moveaxis(cells, 2, -1))
+
+
+def cell_rows(counts: PairCounts) -> NDArray[np.int64]:
+    """Return the numbers of rows (2, 2, p, p) of the cells {x_j = r, x_k = s}."""
+    ones = np.diagonal(counts.both_rows)
+    high_low = ones[:, None] - counts.both_rows
+    low_high = ones[None, :] - counts.both_rows
+    low_low = counts.n_rows - ones[:, None] - low_high
+    return np.stack([np.stack([low_low, low_high]), np.stack([high_low, counts.both_rows])])
+
+
+def pair_costs(counts: PairCounts, loss: Loss, limits: Limits) -> PairCosts:
+    """Return the costs of all pairs of a node's splits."""
+    cells, rows = cell_weights(counts), cell_rows(counts)
+    costs = loss.of(cells).sum(axis=1)
+    ginis = gini(cells).sum(axis=1)
+    sizes = rows.sum(axis=1)[:, :, :1]
+    is_leaf = (rows == 0).any(axis=1)
+    too_small = (rows < limits.min_leaf).any(axis=1) | (sizes < limits.min_internal)
+    separates = (sizes[..., 0] >= max(1, limits.min_leaf)).all(axis=0)
+    total = counts.total
+    return PairCosts(
+        np.where(~is_leaf & too_small, np.inf, costs),
+        is_leaf.astype(np.int64),
+        ginis,
+        separates,
+        float(loss.of(total[None, :])[0]),
+        float(gini(total)),
+        float(total.sum()),
+    )

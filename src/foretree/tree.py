@@ -1,0 +1,143 @@
+"""A grown tree as flat arrays: where rows end up, what paths say, and how it simplifies."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+LEAF = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """Nodes in preorder, each array (n_nodes, ...): node i asks split[i] and goes to low[i] or high[i].
+
+    In leaves split, low and high are -1. weights (n_nodes, C) are class weights, rows numbers of rows,
+    loss what the node costs as a leaf.
+    """
+
+    split: Integers
+    low: Integers
+    high: Integers
+    weights: Floats
+    rows: Integers
+    loss: Floats
+
+    @property
+    def n_nodes(self) -> int:
+        return int(self.split.size)
+
+    @property
+    def is_leaf(self) -> NDArray[np.bool_]:
+        return self.split == LEAF
+
+    @property
+    def n_leaves(self) -> int:
+        return int(self.is_leaf.sum())
+
+    @property
+    def classes(self) -> Integers:
+        """The heaviest class of each node, ties to the first."""
+        return self.weights.argmax(axis=1)
+
+    @property
+    def probabilities(self) -> Floats:
+        """Each node's class weights as shares, (n_nodes, C)."""
+        return self.weights / self.weights.sum(axis=1, keepdims=True)
+
+
+def levels(tree: Tree) -> Integers:
+    """Return each node's distance from the root, (n_nodes,)."""
+    out = np.zeros(tree.n_nodes, np.int64)
+    # Preorder: a parent stands before its children.
+    for node in np.flatnonzero(~tree.is_leaf):
+        out[tree.low[node]] = out[tree.high[node]] = out[node] + 1
+    return out
+
+
+def parents(tree: Tree) -> Integers:
+    """Return each node's parent, -1 for the root, (n_nodes,)."""
+    out = np.full(tree.n_nodes, -1, np.int64)
+    inner = np.flatnonzero(~tree.is_leaf)
+    out[tree.low[inner]] = inner
+    out[tree.high[inner]] = inner
+    return out
+
+
+def total_loss(tree: Tree) -> float:
+    """Return the loss of all leaves together."""
+    return float(tree.loss[tree.is_leaf].sum())
+
+
+def importances(tree: Tree, column_of_split: Integers, n_columns: int) -> Floats:
+    """Return each column's share of the loss that splits remove, (n_columns,); all 0 where none is removed."""
+    inner = np.flatnonzero(~tree.is_leaf)
+    removed = tree.loss[inner] - tree.loss[tree.low[inner]] - tree.loss[tree.high[inner]]
+    out = np.bincount(
+        column_of_split[tree.split[inner]], weights=np.maximum(removed, 0.0), minlength=n_columns
+    ).astype(np.float64)
+    total = out.sum()
+    return out / total if total > 0 else out
+
+
+def simplify(tree: Tree) -> Tree:
+    """Merge sibling leaves of the same class, bottom up, and number what remains in preorder.
+
+    No prediction of the class changes; probabilities become those of the merged leaf.
+    """
+    split = tree.split.copy()
+    classes = tree.classes
+    for node in np.flatnonzero(~tree.is_leaf)[::-1]:
+        low, high = tree.low[node], tree.high[node]
+        if split[low] == LEAF and split[high] == LEAF and classes[low] == classes[high]:
+            split[node] = LEAF
+            # The merged leaf says what its leaves said, which on ties need not be its own heaviest class.
+            classes[node] = classes[low]
+    return _reachable(replace(tree, split=split))
+
+
+def _reachable(tree: Tree) -> Tree:
+    """Drop the nodes below leaves and number the others in preorder."""
+    keep = []
+    waiting = [0]
+    while waiting:
+        node = waiting.pop()
+        keep.append(node)
+        if tree.split[node] != LEAF:
+            waiting += [int(tree.high[node]), int(tree.low[node])]
+    kept = np.array(keep)
+    number = np.full(tree.n_nodes, LEAF, np.int64)
+    number[kept] = np.arange(kept.size)
+    inner = tree.split[kept] != LEAF
+    return Tree(
+        tree.split[kept],
+        np.where(inner, number[tree.low[kept]], LEAF),
+        np.where(inner, number[tree.high[kept]], LEAF),
+        tree.weights[kept],
+        tree.rows[kept],
+        tree.loss[kept],
+    )
+
+
+def to_text(tree: Tree, question: Callable[[int, int], str], leaf: Callable[[int], str]) -> str:
+    """Return the tree as indented lines; question(split, answer) and leaf(node) supply the words."""
+    lines: list[str] = []
+    waiting = [(0, 0)]
+    prefixes = {0: ""}
+    while waiting:
+        node, level = waiting.pop()
+        indent = "|   " * (level - 1) + "|-- " if level else ""
+        if tree.split[node] == LEAF:
+            lines.append(f"{indent}{prefixes[node]}{leaf(node)}")
+            continue
+        if level:
+            lines.append(f"{indent}{prefixes[node].removesuffix(': ')}")
+        low, high = int(tree.low[node]), int(tree.high[node])
+        split = int(tree.split[node])
+        prefixes[low] = question(split, 0) + ": "
+        prefixes[high] = question(split, 1) + ": "
+        waiting += [(low, level + 1), (high, level + 1)]
+    return "\n".join(lines)
