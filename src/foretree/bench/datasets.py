@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.error import URLError
 
 import pandas as pd
 
@@ -32,12 +32,13 @@ class Dataset:
 
 @dataclass(frozen=True)
 class Source:
-    """What a worker needs to find a dataset again: its name, and a file or a folder of the user's."""
+    """What a worker needs to find a dataset: a file or a folder of the user's, and whether to download."""
 
     name: str
     folder: Path | None = None
     table: Path | None = None
     target: str | None = None
+    network: bool = True
 
 
 def data_folder(named: Path | None) -> Path | None:
@@ -65,10 +66,12 @@ def load(source: Source) -> Dataset:
             f"No dataset is called {source.name!r}. Known: {names}. "
             "For a table of your own pass --table FILE --target COLUMN."
         )
-    for find in (_from_folder, _from_cache, _from_package, _from_network):
+    for find in (_from_folder, _from_cache, _from_package):
         dataset = find(known, source.folder)
         if dataset is not None:
             return dataset
+    if source.network and known.openml is not None and download(known, _fetch_openml):
+        return load(source)
     raise DatasetMissingError(_where_to_put(known))
 
 
@@ -126,24 +129,22 @@ def _from_package(known: facts.DatasetFacts, _folder: Path | None) -> Dataset | 
     return Dataset(known.name, bunch.data, target, "shipped with scikit-learn")
 
 
-def _from_network(known: facts.DatasetFacts, _folder: Path | None) -> Dataset | None:
-    if known.openml is None or not download(known, _fetch_openml):
-        return None
-    return _from_cache(known, None)
-
-
 def _fetch_openml(number: int) -> Any:
     # scikit-learn compares the file with the MD5 that OpenML states.
     from sklearn.datasets import fetch_openml
 
-    return fetch_openml(data_id=number, as_frame=True, n_retries=1, delay=0.5)
+    with warnings.catch_warnings():
+        # Without a network it warns of a broken cache before it gives up.
+        warnings.simplefilter("ignore")
+        return fetch_openml(data_id=number, as_frame=True, n_retries=1, delay=0.5)
 
 
 def download(known: facts.DatasetFacts, fetch: Callable[[int], Any]) -> bool:
     """Write a dataset into the cache in one step and return True; return False where there is no network."""
     try:
         bunch = fetch(known.openml or 0)
-    except (URLError, TimeoutError, ConnectionError, OSError):
+    except (OSError, ValueError):
+        # No route, no such page, or a page that is not OpenML's: to a user they are one case.
         return False
     features, target = _named_target(known, bunch)
     found = (*features.shape, target.nunique())

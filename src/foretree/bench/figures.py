@@ -7,6 +7,7 @@ that they print and read on any page.
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -262,12 +263,14 @@ def pathology(by_steps: dict[int, pd.DataFrame], depth: int) -> Figure:
     return figure
 
 
-def as_svg(figure: Figure) -> str:
-    """Return a figure as SVG text that follows the reader's light or dark mode."""
+def as_svg(figure: Figure, name: str) -> str:
+    """Return a figure as SVG text that follows the reader's light or dark mode; ids begin with its name."""
     buffer = io.StringIO()
     figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": "foretree bench"})
     text = buffer.getvalue()
-    text = text[text.index("<svg") :]
+    text = re.sub(r"<metadata>.*?</metadata>", "", text[text.index("<svg") :], flags=re.DOTALL)
+    # Several figures stand on one page, where an id may be given once.
+    text = re.sub(r'(\bid="|href="#|url\(#)', rf"\1{name}-", text)
     for number, colour in enumerate(_DARK):
         text = text.replace(colour, f"var(--c{number}, {colour})")
     end = text.index(">") + 1
@@ -284,7 +287,7 @@ def save(figure: Figure, folder: Path, name: str) -> str:
     """Write name.png and name.svg into a folder and return the SVG's text."""
     folder.mkdir(parents=True, exist_ok=True)
     figure.savefig(folder / f"{name}.png", dpi=160, metadata={"Software": "foretree bench"})
-    text = as_svg(figure)
+    text = as_svg(figure, name)
     (folder / f"{name}.svg").write_text(text, encoding="utf-8")
     return text
 

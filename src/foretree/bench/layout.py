@@ -34,10 +34,22 @@ def as_text(table: Table) -> str:
     """Return the table for a terminal; an asterisk marks the best."""
     lines = [list(table.headers), *([_starred(cell) for cell in row] for row in table.rows)]
     widths = [max(len(line[column]) for line in lines) for column in range(len(table.headers))]
+    spans = _widen_to_groups(table, widths)
     body = [_padded(line, widths) for line in lines]
-    top = [_padded(*_group_line(table, widths))] if table.groups else []
+    top = [_padded([name for name, _ in table.groups], spans)] if table.groups else []
     rule = "-" * len(body[0])
     return "\n".join([f"{table.name}. {table.title}", *top, body[0], rule, *body[1:], *table.notes, ""])
+
+
+def _widen_to_groups(table: Table, widths: list[int]) -> list[int]:
+    """Widen columns under a longer group name, in place, and return the groups' widths."""
+    spans, start = [], 0
+    for name, n_columns in table.groups:
+        span = sum(widths[start : start + n_columns]) + 2 * (n_columns - 1)
+        widths[start] += max(0, len(name) - span)
+        spans.append(max(span, len(name)))
+        start += n_columns
+    return spans
 
 
 def _starred(cell: Cell) -> str:
@@ -47,16 +59,6 @@ def _starred(cell: Cell) -> str:
 def _padded(line: Sequence[str], widths: Sequence[int]) -> str:
     first, *rest = zip(line, widths, strict=True)
     return "  ".join([first[0].ljust(first[1]), *(text.rjust(width) for text, width in rest)])
-
-
-def _group_line(table: Table, widths: Sequence[int]) -> tuple[list[str], list[int]]:
-    names, spans, start = [], [], 0
-    for name, n_columns in table.groups:
-        inner = widths[start : start + n_columns]
-        names.append(name)
-        spans.append(sum(inner) + 2 * (n_columns - 1))
-        start += n_columns
-    return names, spans
 
 
 def as_markdown(table: Table) -> str:

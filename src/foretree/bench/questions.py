@@ -262,7 +262,7 @@ def _times(findings: Findings) -> Section | None:
         "The paper's HybridRST took about 19 hours for these 1,330 fits by its Table 4.",
     )
     with_benders = [*titles, *(["BendersOCT"] if "BendersOCT" not in titles else [])]
-    built = {"times": partial(figures.times_by_depth, findings.ours, with_benders)}
+    built = {"time-by-depth": partial(figures.times_by_depth, findings.ours, with_benders)}
     return Section("times", "5.5 Computation times", texts, built, (tables.table_4(findings.ours),))
 
 

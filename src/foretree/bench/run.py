@@ -96,12 +96,12 @@ def todo(store: Store, listed: Sequence[cell.Job], *, retry: bool = False) -> li
     return [job for job in listed if job.key not in done]
 
 
-def run(study: Study, store: Store, workers: Workers, out: TextIO = sys.stderr) -> Summary:
+def run(study: Study, store: Store, workers: Workers, out: TextIO | None = None) -> Summary:
     """Do every missing cell and store it the moment it is measured."""
     listed, notes = jobs(study)
     left = todo(store, listed)
     number = store.start_run(" ".join(sys.argv), machine())
-    progress = _Progress(out, left, n_done=len(listed) - len(left))
+    progress = _Progress(out or sys.stderr, left, n_done=len(listed) - len(left))
     stopped = False
     with _Heartbeat(store):
         results = _results(_mine(store, left, progress, number), workers)

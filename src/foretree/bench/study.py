@@ -122,7 +122,7 @@ def table_2(findings: Findings) -> Table:
     counted = []
     for name in names:
         try:
-            counted.append(tables.count(Source(name, findings.folder)))
+            counted.append(tables.count(Source(name, findings.folder, network=False)))
         except DatasetMissingError:
             continue
     return tables.table_2(counted, tables.overfitting(findings.ours))

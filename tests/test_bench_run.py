@@ -1,0 +1,184 @@
+import io
+import json
+
+import numpy as np
+import pytest
+
+import bench_fakes
+from foretree.bench import cell, methods, prepare, run
+from foretree.bench.datasets import Source
+from foretree.bench.store import Store, read_cells
+
+
+@pytest.fixture
+def source(tmp_path):
+    path = tmp_path / "toy.csv"
+    bench_fakes.table().to_csv(path, index=False)
+    return Source("toy", None, path, "class")
+
+
+@pytest.fixture
+def store(tmp_path):
+    opened = Store(tmp_path / "cells.sqlite")
+    yield opened
+    opened.close()
+
+
+def go(study, store, workers=run.Workers()):  # noqa: B008 - frozen
+    return run.run(study, store, workers, io.StringIO())
+
+
+def study(source, *names, **others):
+    return run.Study((source,), names, **{"depths": (2, 3), "folds": (1, 2, 3), **others})
+
+
+def test_every_cell_is_measured_and_stored(source, store):
+    summary = go(study(source, "fake"), store)
+    cells = store.cells()
+    assert summary.counts == {"ok": 6}
+    assert list(zip(cells["depth"], cells["fold"], strict=True)) == [
+        (d, f) for d in (2, 3) for f in (1, 2, 3)
+    ]
+    data = prepare.prepared(source)
+    numbers = prepare.fold_numbers(source)
+    for row in cells.itertuples():
+        train, test = data.labels[numbers != row.fold], data.labels[numbers == row.fold]
+        common = np.bincount(train).argmax()
+        share = np.mean(train == 1)
+        assert row.train_accuracy == np.mean(train == common)
+        assert row.test_accuracy == np.mean(test == common)
+        assert row.train_balanced == 0.5
+        assert row.loss == pytest.approx(2 * share * (1 - share))
+        assert (row.n_leaves, row.status, row.reason) == (1, "ok", "")
+        assert row.fit_seconds > 0
+        assert row.predict_seconds > 0
+
+
+def test_a_second_run_does_only_what_is_missing(source, store):
+    go(study(source, "fake", folds=(1,)), store)
+    bench_fakes.FITS.clear()
+    summary = go(study(source, "fake", folds=(1, 2)), store)
+    assert summary.counts == {"ok": 2}
+    assert bench_fakes.FITS.count(("Majority", 3)) == 1
+    assert go(study(source, "fake", folds=(1, 2)), store).counts == {}
+
+
+def test_a_changed_table_is_other_work(source, store):
+    go(study(source, "fake"), store)
+    bench_fakes.table(seed=1).to_csv(source.table, index=False)
+    prepare.prepared.cache_clear()
+    prepare.fold_numbers.cache_clear()
+    assert go(study(source, "fake"), store).counts == {"ok": 6}
+
+
+def test_parameters_make_their_own_rows(source, store):
+    go(study(source, "cart-g", params={"cart-g": {"min_samples_leaf": 20}}), store)
+    go(study(source, "cart-g"), store)
+    params = read_cells(store.path).groupby("params")["n_leaves"].max()
+    assert params[json.dumps({"min_samples_leaf": 20})] < params["{}"]
+
+
+def test_errors_and_crashes_are_rows_with_their_reason(source, store):
+    summary = go(study(source, "fake-broken", "fake-crashing", folds=(1,)), store)
+    cells = store.cells()
+    assert summary.counts == {"failed": 4}
+    reasons = cells.groupby("method")["reason"].unique()
+    assert list(reasons["fake-broken"]) == ["RuntimeError: this one never fits"]
+    assert list(reasons["fake-crashing"]) == ["its process ended with exit code 7"]
+    assert cells["train_accuracy"].isna().all()
+
+
+def test_running_out_of_time_is_a_row_and_deeper_trees_are_passed_over(source, store, monkeypatch):
+    monkeypatch.setattr(cell, "_grace", lambda seconds: seconds)
+    summary = go(study(source, "fake-sleepy", depths=(2, 3, 4, 5), folds=(1,), time_limit=0.2), store)
+    assert summary.counts == {"ok": 1, "timeout": 1, "skipped": 2}
+    rows = store.cells().sort_values("depth")
+    assert list(rows["status"]) == ["ok", "timeout", "skipped", "skipped"]
+    assert rows["reason"].iloc[1] == "no answer within 0.2 s"
+    assert rows["reason"].iloc[2] == "depth 3 had no answer in time"
+
+
+def test_what_failed_can_be_tried_again(source, store):
+    broken = study(source, "fake-broken", "fake", folds=(1,))
+    go(broken, store)
+    listed, _ = run.jobs(broken)
+    assert run.todo(store, listed) == []
+    assert [job.key.method for job in run.todo(store, listed, retry=True)] == ["fake-broken"] * 2
+
+
+def test_an_interrupt_leaves_a_store_that_goes_on(source, store):
+    interrupted = study(source, "fake-interrupted", depths=(2, 3, 4), folds=(1, 2))
+    summary = go(interrupted, store)
+    assert summary.stopped
+    assert "goes on from there" in summary.notes[0]
+    assert list(store.cells()["depth"]) == [2, 2, 3, 3]
+    left, _ = run.jobs(interrupted)
+    assert len(run.todo(store, left)) == 2
+
+
+def test_workers_give_the_same_rows(source, store, tmp_path):
+    go(study(source, "fake", "cart-g"), store)
+    other = Store(tmp_path / "other.sqlite")
+    go(study(source, "fake", "cart-g"), other, run.Workers(2, "threading"))
+    columns = ["method", "depth", "fold", "train_accuracy", "test_accuracy", "n_leaves", "loss"]
+    tables = [
+        opened.cells()[columns].sort_values(columns[:3]).to_numpy().tolist() for opened in (store, other)
+    ]
+    other.close()
+    assert tables[0] == tables[1]
+
+
+def test_cells_of_another_living_process_are_left_to_it(source, store):
+    listed, _ = run.jobs(study(source, "fake"))
+    other = Store(store.path)
+    assert other.claim(listed[0].key)
+    summary = go(study(source, "fake"), store)
+    assert summary.counts == {"ok": 5}
+    assert summary.held_elsewhere == 1
+    other.close()
+
+
+def test_what_cannot_run_is_named_with_the_remedy(source, store):
+    nowhere = Source("nowhere")
+    both = run.Study((source, nowhere), ("fake", "fake-absent"), (2,), (1,))
+    summary = go(both, store)
+    assert summary.counts == {"ok": 1}
+    absent, missing = summary.notes
+    assert absent == "fake-absent is skipped: no_such_module is not installed; pip install no-such-package"
+    assert missing.startswith("nowhere is skipped: No dataset is called 'nowhere'. Known: adult")
+
+
+def test_memory_is_the_growth_during_fit(source, store):
+    if cell._Memory().peak_growth() is None:
+        pytest.skip("this system does not tell a process its peak memory")
+    go(study(source, "fake-hungry", depths=(2,), folds=(1,)), store)
+    assert 25e6 < store.cells()["peak_bytes"].iloc[0] < 60e6
+
+
+def test_progress_ends_at_all_cells(source, store):
+    out = io.StringIO()
+    run.run(study(source, "fake"), store, run.Workers(), out)
+    assert out.getvalue().splitlines()[-1].startswith("6/6 cells (100%), about 0:00 left: toy, fake, depth 3")
+
+
+def test_the_machine_is_described():
+    machine = run.machine()
+    assert {"processor", "cores", "memory", "python", "foretree", "numpy", "scikit-learn"} <= set(machine)
+
+
+def test_a_method_is_registered_once():
+    with pytest.raises(ValueError, match="'fake' is registered already"):
+        methods.register(methods.METHODS["fake"])
+
+
+def test_an_unknown_method_is_named_with_the_known_ones():
+    with pytest.raises(LookupError, match=r"'carrt'.*cart-g"):
+        methods.find("carrt")
+
+
+def test_code_versions_name_what_runs():
+    import sklearn
+
+    assert methods.METHODS["cart-g"].code_version() == f"scikit-learn {sklearn.__version__}"
+    assert methods.METHODS["rst-g"].code_version().startswith("foretree 0")
+    assert methods.METHODS["rst-g"].code_version() != methods.METHODS["oct-2"].code_version()
