@@ -11,8 +11,9 @@ from foretree._kernels.grow import (
     HIGH, LOSS, LOW, PLANNED, ROWS, SECONDS, SPLIT, SPLITS_SEEN, STEPS, WEIGHTS, grow_tree,
 )  # fmt: skip
 from foretree.costs import Limits
-from foretree.counts import GroupedRows, Path
-from foretree.look import LEAF, Look, Looker, Searcher, Survey, is_pure, now
+from foretree.counts import MemoryRows, Path
+from foretree.groups import GroupedRows
+from foretree.look import LEAF, CountsLooker, KernelLooker, Look, Looker, Searcher, Survey, is_pure, now
 from foretree.losses import Loss
 from foretree.rules import make_rules
 from foretree.tree import Tree
@@ -186,3 +187,16 @@ def _as_arrays(root: _Node) -> Grown:
         np.array(bound),
         np.array([n.seconds for n in nodes]),
     )
+
+
+def grow_rows(
+    rows: GroupedRows, loss: Loss, plan: GrowthPlan, n_jobs: int | None = None, verbose: bool = False
+) -> Grown:
+    """Grow a tree over rows in memory by the fastest way that can do what the plan asks."""
+    plain = plan.max_leaves is None and plan.seconds is None
+    if loss.code is None:
+        memory = MemoryRows(rows)
+        return grow(CountsLooker(memory, loss, plan.limits, plan.tie_by_gini), plan)
+    if plain and plan.lookahead <= KernelLooker.reach:
+        return grow_in_kernel(rows, loss, plan)
+    return grow(KernelLooker(rows, loss, plan.limits, plan.tie_by_gini), plan)

@@ -18,7 +18,8 @@ from foretree._kernels.grow import look as kernel_look
 from foretree._kernels.grow import survey as kernel_survey
 from foretree._kernels.grow import workspace
 from foretree.costs import Limits, PairCosts, pair_costs
-from foretree.counts import GroupedRows, MemoryRows, Path, Rows
+from foretree.counts import MemoryRows, Path, Rows
+from foretree.groups import GroupedRows
 from foretree.losses import Loss
 from foretree.rules import make_rules
 from foretree.solve import Plan, best_pair, best_single

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -120,6 +121,23 @@ def _reachable(tree: Tree) -> Tree:
         tree.rows[kept],
         tree.loss[kept],
     )
+
+
+def path_matrix(tree: Tree, leaves: Integers) -> Any:
+    """Return the nodes on the way to each row's leaf as a sparse indicator matrix (n_rows, n_nodes)."""
+    from scipy.sparse import csr_matrix
+
+    parent, level = parents(tree), levels(tree)
+    lengths = level[leaves] + 1
+    ends = np.concatenate([[0], np.cumsum(lengths)])
+    nodes = np.empty(int(ends[-1]), np.int64)
+    at, place = leaves.copy(), ends[1:] - 1
+    while at.size:
+        nodes[place] = at
+        at = parent[at]
+        open_rows = at >= 0
+        at, place = at[open_rows], place[open_rows] - 1
+    return csr_matrix((np.ones(nodes.size, np.int64), nodes, ends), shape=(leaves.size, tree.n_nodes))
 
 
 def to_text(tree: Tree, question: Callable[[int, int], str], leaf: Callable[[int], str]) -> str:

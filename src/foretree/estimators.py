@@ -1,0 +1,359 @@
+"""The scikit-learn face of the rolling lookahead tree."""
+
+from numbers import Integral, Real
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.utils.validation import check_is_fitted
+
+from foretree._kernels.bits import pack_binary
+from foretree._kernels.descend import descend_values, descend_words
+from foretree.costs import Limits
+from foretree.encode import PackedRows, Split, SplitEncoder
+from foretree.groups import group_rows
+from foretree.grow import Grown, GrowthPlan, grow_rows
+from foretree.losses import resolve_loss
+from foretree.targets import read_class_weights, read_classes, read_row_weights
+from foretree.tree import Tree, importances, levels, path_matrix, total_loss
+
+Floats = NDArray[np.float64]
+# Kinds of array whose 0/1 values the packing kernel reads as they are; others are turned to float64.
+_READ_AS_IS = frozenset(np.dtype(kind) for kind in ("u1", "f4", "f8", "i8"))
+
+
+class LookaheadTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """A classification tree that looks some steps ahead before it splits a node.
+
+    At every node the optimal tree of `lookahead` steps is found exactly, its first split is kept, and
+    the children look again. 1 is greedy CART, 2 the rolling subtrees of Organ, Kayış and Khaniyev,
+    "optimal" (or `max_depth`) the optimal tree.
+
+    Parameters
+    ----------
+    max_depth : int or None, default=4
+        The most questions on a path; None for no limit.
+    lookahead : int or "optimal", default=2
+        How many steps a node looks ahead.
+    loss : str, cost matrix (C, C) or callable, default="hybrid"
+        "misclassification", "gini", "entropy", "hybrid" (misclassification up to max_depth 5, Gini
+        beyond), prices[true, said], or a function of class weights (..., C). A Numba-compiled function
+        gets the weights of one leaf (C,) and runs inside the kernel.
+    min_samples_leaf, min_samples_internal : int, default=1 and 2
+        The fewest rows of a leaf, and of a node that is split. Whole sample weights count as repeated rows.
+    min_loss_decrease : float, default=0.0
+        A node is split only if its look lowers the loss per unit of training weight by as much.
+    max_leaf_nodes : int or None, default=None
+        The most leaves; nodes whose look lowers the loss most are split first.
+    class_weight : "balanced", dict or None, default=None
+        Factors of the classes' weights.
+    stop : "pure" or "no_gain", default="pure"
+        Whether impure nodes are split also when the look lowers no loss.
+    encoder : "auto", None or SplitEncoder, default="auto"
+        How tables become yes/no questions: "auto" takes a 0/1 matrix as it is and encodes anything else.
+    time_limit : float or None, default=None
+        Seconds after which the best tree so far is returned; `optimality_gap_` then says what is unproven.
+    n_jobs : int or None, default=None
+        Threads; the tree is the same with any number.
+    verbose : int, default=0
+        Whether to say what takes time.
+    tie_break : "gini" or "first", default="gini"
+        What decides between trees of equal loss and equally many leaves.
+    """
+
+    def __init__(
+        self,
+        max_depth: int | None = 4,
+        lookahead: int | str = 2,
+        loss: Any = "hybrid",
+        min_samples_leaf: int = 1,
+        min_samples_internal: int = 2,
+        min_loss_decrease: float = 0.0,
+        max_leaf_nodes: int | None = None,
+        class_weight: Any = None,
+        stop: str = "pure",
+        encoder: Any = "auto",
+        time_limit: float | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        tie_break: str = "gini",
+    ) -> None:
+        """Keep the parameters as they are given; `fit` checks them."""
+        self.max_depth = max_depth
+        self.lookahead = lookahead
+        self.loss = loss
+        self.min_samples_leaf = min_samples_leaf
+        self.min_samples_internal = min_samples_internal
+        self.min_loss_decrease = min_loss_decrease
+        self.max_leaf_nodes = max_leaf_nodes
+        self.class_weight = class_weight
+        self.stop = stop
+        self.encoder = encoder
+        self.time_limit = time_limit
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.tie_break = tie_break
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Grow the tree on a table (n_rows, n_columns) and its classes (n_rows,)."""
+        _check_parameters(self)
+        rows = self._read_table(X, y, sample_weight)
+        classes, codes = read_classes(y, rows.n_rows)
+        row_weights = read_row_weights(sample_weight, rows.n_rows)
+        factors = read_class_weights(self.class_weight, classes, codes, row_weights)
+        _refuse_one_class(codes, row_weights)
+        grouped = group_rows(rows.words, rows.n_splits, codes, factors, row_weights)
+        total = float(grouped.groups.weights @ np.diff(grouped.starts))
+        max_depth = 2**31 if self.max_depth is None else int(self.max_depth)
+        plan = GrowthPlan(
+            max_depth,
+            max_depth if self.lookahead == "optimal" else min(int(self.lookahead), max_depth),
+            Limits(int(self.min_samples_leaf), int(self.min_samples_internal)),
+            self.stop == "no_gain",
+            float(self.min_loss_decrease) * total,
+            self.max_leaf_nodes,
+            self.tie_break == "gini",
+            self.time_limit,
+        )
+        loss = resolve_loss(self.loss, max_depth, classes.size)
+        grown = grow_rows(grouped, loss, plan, self.n_jobs, bool(self.verbose))
+        self.classes_ = classes
+        self.tree_ = grown.tree
+        self.loss_value_ = total_loss(grown.tree) / total
+        self._grown = grown
+        self._total = total
+        return self
+
+    def _read_table(self, X: Any, y: Any, sample_weight: Any) -> PackedRows:
+        """Pack the training table and remember how, in encoder_ and the names of features."""
+        if y is None:
+            raise ValueError("This LookaheadTreeClassifier requires y to be passed, but the target y is None.")
+        if self.encoder is None or (isinstance(self.encoder, str) and type(X) is np.ndarray):
+            packed = pack_zero_one(X)
+            if isinstance(packed, PackedRows):
+                self.encoder_ = None
+                self.n_features_in_ = packed.n_splits
+                if hasattr(self, "feature_names_in_"):
+                    del self.feature_names_in_
+                return packed
+            if self.encoder is None:
+                raise ValueError(packed)
+        self.encoder_ = SplitEncoder() if isinstance(self.encoder, str) else clone(self.encoder)
+        rows: PackedRows = self.encoder_.fit_pack(X, sample_weight)
+        self.n_features_in_ = self.encoder_.n_features_in_
+        if hasattr(self.encoder_, "feature_names_in_"):
+            self.feature_names_in_ = self.encoder_.feature_names_in_
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        return rows
+
+    def apply(self, X: Any) -> NDArray[np.int64]:
+        """Return the leaf each row ends in, as a node number of tree_, (n_rows,)."""
+        check_is_fitted(self)
+        tree = self.tree_
+        if self.encoder_ is not None:
+            asked = np.unique(tree.split[~tree.is_leaf])
+            words = self.encoder_.pack(X, asked).words
+            leaves = np.empty(len(words), np.int64)
+            descend_words(words, tree.split, tree.low, tree.high, leaves)
+            return leaves
+        values = self._read_zero_one(X)
+        leaves = np.empty(len(values), np.int64)
+        place = descend_values(values, tree.split, tree.low, tree.high, leaves)
+        if place >= 0:
+            row, column = divmod(int(place), values.shape[1])
+            raise ValueError(
+                f"Column {self._feature_names()[column]!r} is {values[row, column]} in row {row}; the tree was "
+                "fitted on a 0/1 table and can only answer for 0 and 1 (no NaN, no infinity)."
+            )
+        return leaves
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the class of each row, (n_rows,)."""
+        leaves = self.apply(X)
+        out: NDArray[Any] = self.classes_[self.tree_.classes].take(leaves)
+        return out
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Return the class shares of each row's leaf, (n_rows, C)."""
+        leaves = self.apply(X)
+        out: Floats = self.tree_.probabilities.take(leaves, axis=0)
+        return out
+
+    def predict_log_proba(self, X: Any) -> Floats:
+        """Return the logarithms of predict_proba, (n_rows, C)."""
+        probabilities = self.predict_proba(X)
+        with np.errstate(divide="ignore"):
+            return np.log(probabilities)
+
+    def decision_path(self, X: Any) -> Any:
+        """Return which nodes each row visits, a sparse indicator matrix (n_rows, n_nodes)."""
+        leaves = self.apply(X)
+        return path_matrix(self.tree_, leaves)
+
+    def get_depth(self) -> int:
+        """Return the most questions on a path."""
+        check_is_fitted(self)
+        return int(levels(self.tree_).max())
+
+    def get_n_leaves(self) -> int:
+        """Return the number of leaves."""
+        check_is_fitted(self)
+        return self.tree_.n_leaves
+
+    @property
+    def splits_(self) -> tuple[Split, ...]:
+        """The questions the tree chose among."""
+        check_is_fitted(self)
+        if self.encoder_ is not None:
+            splits: tuple[Split, ...] = self.encoder_.splits_
+            return splits
+        return tuple(Split(name, j, "true", 1) for j, name in enumerate(self._feature_names()))
+
+    @property
+    def feature_importances_(self) -> Floats:
+        """Each column's share of the loss that the splits remove, (n_features_in_,)."""
+        check_is_fitted(self)
+        column = np.array([split.column_index for split in self.splits_])
+        return importances(self.tree_, column, self.n_features_in_)
+
+    @property
+    def optimality_gap_(self) -> float:
+        """By how much a completed search could lower the looks' loss at most, per unit of training weight."""
+        check_is_fitted(self)
+        grown: Grown = self._grown
+        return float(np.maximum(grown.planned - grown.bound, 0.0).sum() / self._total)
+
+    @property
+    def growth_log_(self) -> list[dict[str, Any]]:
+        """What happened at each node, a dict a node in preorder, fit for pandas.DataFrame."""
+        check_is_fitted(self)
+        grown: Grown = self._grown
+        tree: Tree = grown.tree
+        level = levels(tree)
+        return [
+            {
+                "node": node,
+                "depth": int(level[node]),
+                "question": None if tree.split[node] < 0 else str(self.splits_[tree.split[node]]),
+                "rows": int(tree.rows[node]),
+                "steps": int(grown.steps[node]),
+                "splits_considered": int(grown.splits_seen[node]),
+                "loss_before": float(tree.loss[node] / self._total),
+                "loss_after": float(grown.planned[node] / self._total),
+                "seconds": float(grown.seconds[node]),
+                "proven": bool(grown.bound[node] >= grown.planned[node] * (1 - 1e-9)),
+            }
+            for node in range(tree.n_nodes)
+        ]
+
+    def __sklearn_tags__(self) -> Any:
+        """Say what inputs are fit: missing values, strings and categories are, sparse matrices are not."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+    def _feature_names(self) -> list[str]:
+        names = getattr(self, "feature_names_in_", None)
+        return [f"x{j}" for j in range(self.n_features_in_)] if names is None else [str(n) for n in names]
+
+    def _read_zero_one(self, X: Any) -> NDArray[Any]:
+        """Return X as an array the kernels read, with the columns of training."""
+        values = X if type(X) is np.ndarray else np.asarray(X)
+        if values.ndim != 2:
+            raise ValueError(_not_two_dimensional(values))
+        if values.shape[1] != self.n_features_in_:
+            raise ValueError(
+                f"X has {values.shape[1]} features, but LookaheadTreeClassifier is expecting {self.n_features_in_} "
+                "features as input; pass the columns of training, in their order."
+            )
+        if values.dtype == np.bool_:
+            values = values.view(np.uint8)
+        if values.dtype not in _READ_AS_IS:
+            values = _as_floats(values)
+        return np.ascontiguousarray(values)
+
+
+def pack_zero_one(X: Any) -> PackedRows | str:
+    """Pack a table of 0 and 1 (n_rows, n_splits), or say in a sentence why it is none."""
+    values = X if type(X) is np.ndarray else np.asarray(X)
+    if values.ndim != 2 or 0 in values.shape:
+        return _not_two_dimensional(values)
+    if values.dtype == np.bool_:
+        values = values.view(np.uint8)
+    if values.dtype.kind not in "iuf":
+        return f"X holds {values.dtype} values; with encoder=None it must be a matrix of 0 and 1."
+    if values.dtype not in _READ_AS_IS:
+        values = values.astype(np.float64)
+    n_rows, n_splits = values.shape
+    words = np.empty((n_rows, (n_splits + 31) // 32), np.uint32)
+    place = pack_binary(np.ascontiguousarray(values).reshape(-1), n_rows, n_splits, words)
+    if place < 0:
+        return PackedRows(words, n_splits)
+    row, column = divmod(int(place), n_splits)
+    return (
+        f"Column {column} of X is {values[row, column]} in row {row}; with encoder=None X must hold nothing but "
+        "0 and 1. Leave encoder='auto' to have other tables encoded."
+    )
+
+
+def _not_two_dimensional(values: NDArray[Any]) -> str:
+    return (
+        f"X has shape {values.shape}; it must be a table of at least one row and one column. Reshape your data "
+        "with X.reshape(-1, 1) if it is one column, or X.reshape(1, -1) if it is one row."
+    )
+
+
+def _as_floats(values: NDArray[Any]) -> Floats:
+    try:
+        return values.astype(np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"X holds {values.dtype} values, but the tree was fitted on a 0/1 matrix; pass the same 0/1 columns."
+        ) from None
+
+
+def _refuse_one_class(codes: NDArray[np.int64], row_weights: Floats | None) -> None:
+    if row_weights is not None:
+        present = np.unique(codes[row_weights > 0])
+        if present.size < 2:
+            raise ValueError("sample_weight leaves rows of a single class; a classifier needs at least two classes.")
+
+
+def _check_parameters(model: LookaheadTreeClassifier) -> None:
+    """Refuse parameters that mean nothing, each with the values that do."""
+    depth, look = model.max_depth, model.lookahead
+    if depth is not None and not _whole(depth, 1):
+        raise ValueError(f"max_depth={depth!r} must be a whole number of at least 1, or None for no limit.")
+    if not _whole(look, 1) and look != "optimal":
+        raise ValueError(f"lookahead={look!r} must be a whole number of at least 1, or 'optimal'.")
+    if look == "optimal" and depth is None:
+        raise ValueError("lookahead='optimal' needs a max_depth: an optimal tree without limit is not searched for.")
+    for name, least in (("min_samples_leaf", 1), ("min_samples_internal", 2)):
+        if not _whole(getattr(model, name), least):
+            raise ValueError(f"{name}={getattr(model, name)!r} must be a whole number of at least {least}.")
+    if not isinstance(model.min_loss_decrease, Real) or not model.min_loss_decrease >= 0:
+        raise ValueError(f"min_loss_decrease={model.min_loss_decrease!r} must be a number of at least 0.")
+    leaves, limit = model.max_leaf_nodes, model.time_limit
+    if leaves is not None and not _whole(leaves, 2):
+        raise ValueError(f"max_leaf_nodes={leaves!r} must be a whole number of at least 2, or None.")
+    if limit is not None and (not isinstance(limit, Real) or not limit > 0):
+        raise ValueError(f"time_limit={limit!r} must be a number of seconds above 0, or None.")
+    _check_choices(model)
+
+
+def _check_choices(model: LookaheadTreeClassifier) -> None:
+    for name, known in (("stop", ("pure", "no_gain")), ("tie_break", ("gini", "first"))):
+        if getattr(model, name) not in known:
+            raise ValueError(f"{name}={getattr(model, name)!r} must be {known[0]!r} or {known[1]!r}.")
+    jobs = model.n_jobs
+    if jobs is not None and not (_whole(jobs, 1) or jobs == -1):
+        raise ValueError(f"n_jobs={jobs!r} must be a whole number of at least 1, -1 for all cores, or None.")
+    encoder = model.encoder
+    if not (encoder is None or encoder == "auto" or hasattr(encoder, "fit_pack")):
+        raise ValueError(f"encoder={encoder!r} must be 'auto', None for a 0/1 matrix, or a SplitEncoder.")
+
+
+def _whole(value: Any, least: int) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool) and value >= least
