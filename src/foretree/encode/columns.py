@@ -20,7 +20,7 @@ KIND_TEXT: dict[str, str] = {
     "moment": "dates with a time zone",
     "duration": "durations",
     "empty": "only missing values",
-    "text": "text",
+    "text": "text or categories",
 }
 
 
@@ -119,8 +119,14 @@ def _plain_numbers(series: "nw.Series[Any]") -> NDArray[Any]:
 
 
 def _floats(series: "nw.Series[Any]") -> NDArray[np.float64]:
-    values: NDArray[np.float64] = series.cast(nw.Float64()).to_numpy()
-    return values
+    if not series.dtype.is_integer():
+        values: NDArray[np.float64] = series.cast(nw.Float64()).to_numpy()
+        return values
+    # NumPy rounds whole numbers beyond 2**53; Arrow refuses to.
+    missing = series.is_null().to_numpy()
+    whole: NDArray[np.float64] = series.fill_null(0).to_numpy().astype(np.float64)
+    whole[missing] = np.nan
+    return whole
 
 
 def _text(series: "nw.Series[Any]", name: str) -> Labels:
@@ -186,7 +192,7 @@ def column_of_objects(values: list[Any], name: str) -> Column:
     kind = _common_kind(present, name)
     if kind == "text":
         return _labels_of_list(values, dict.fromkeys(values), name)
-    return Numbers(name, kind, _number_array(values, kind))
+    return Numbers(name, kind, _number_array(values, kind, name))
 
 
 # So many values tell whether a column of objects is worth reading as text first.
@@ -253,9 +259,9 @@ def _kind_of_type(kind: type, example: Any) -> Kind | None:
     return None
 
 
-def _number_array(values: list[Any], kind: Kind) -> NDArray[np.float64]:
+def _number_array(values: list[Any], kind: Kind, name: str) -> NDArray[np.float64]:
     if kind in ("number", "boolean"):
-        return np.array([np.nan if _always_missing(type(v)) else v for v in values], np.float64)
+        return _plain_floats([np.nan if _always_missing(type(v)) else v for v in values], name)
     if kind == "moment":
         epoch = datetime.fromisoformat("1970-01-01T00:00:00+00:00")
         steps = [np.nan if _is_missing(v) else (v - epoch) / timedelta(microseconds=1) for v in values]
@@ -263,6 +269,13 @@ def _number_array(values: list[Any], kind: Kind) -> NDArray[np.float64]:
     unit = "datetime64[us]" if kind == "date" else "timedelta64[us]"
     nat = np.datetime64("NaT") if kind == "date" else np.timedelta64("NaT")
     return _microseconds(np.array([nat if _is_missing(v) else v for v in values], unit), unit)
+
+
+def _plain_floats(values: list[Any], name: str) -> NDArray[np.float64]:
+    try:
+        return np.array(values, np.float64)
+    except OverflowError as error:
+        raise ValueError(f"Column {name!r} holds a number beyond 1.8e308; scale the column down.") from error
 
 
 def _is_missing(value: Any) -> bool:

@@ -19,6 +19,10 @@ from foretree.encode.splits import Split
 from foretree.encode.tables import ArrayTable, Table, read_table
 
 
+class NoSplitError(ValueError):
+    """No column of the training table varies, so there is no question to ask."""
+
+
 class SplitEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Turn a table into yes/no questions about its columns and the rows into packed answers.
 
@@ -69,7 +73,7 @@ class SplitEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def pack(self, X: Any, splits: ArrayLike | None = None) -> PackedRows:
         """Return the packed answers of a table; of `splits` alone if given, the other bits being 0."""
         check_is_fitted(self)
-        chosen = None if splits is None else np.asarray(splits, np.intp)
+        chosen = None if splits is None else _checked_splits(splits, self.n_splits_)
         table = read_table(X)
         positions = self._positions(table)
         tables = self._tables
@@ -104,7 +108,7 @@ class SplitEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         questions = tuple(ask(column, i, rules, weight) for i, column in enumerate(columns))
         splits = tuple(split for q in questions for split in q.splits)
         if not splits:
-            raise ValueError(_no_split_text(table))
+            raise NoSplitError(_no_split_text(table))
         self.n_features_in_ = len(columns)
         if table.named:
             self.feature_names_in_ = np.array(table.names, dtype=object)
@@ -167,8 +171,8 @@ def _lost_column_text(lost: list[str], names: tuple[str, ...]) -> str:
 def _no_split_text(table: Table) -> str:
     rows = "1 sample" if table.n_rows == 1 else f"{table.n_rows} rows"
     return (
-        f"No column of X separates any rows: each of the {len(table.names)} columns holds a single value "
-        f"in all of the {rows}. Pass rows that differ, or columns that vary."
+        f"No column of X gives a question: in the {rows}, each of the {len(table.names)} columns holds a "
+        "single value, or categories that are all rarer than min_category_size. Pass columns that vary."
     )
 
 
@@ -182,6 +186,17 @@ def _checked_rules(encoder: SplitEncoder) -> Rules:
     if not isinstance(encoder.min_category_size, Real) or not encoder.min_category_size >= 0:
         raise ValueError(f"min_category_size={encoder.min_category_size!r} must be a number of at least 0.")
     return Rules(encoder.scheme, int(encoder.max_bins), float(encoder.min_category_size), encoder.missing)
+
+
+def _checked_splits(splits: ArrayLike, n_splits: int) -> NDArray[np.intp]:
+    chosen = np.asarray(splits)
+    if chosen.size == 0:
+        return np.zeros(0, np.intp)
+    if chosen.ndim != 1 or chosen.dtype.kind not in "iu" or chosen.min() < 0 or chosen.max() >= n_splits:
+        raise ValueError(
+            f"splits must be a list of whole numbers from 0 to {n_splits - 1}, but is {splits!r}."
+        )
+    return chosen.astype(np.intp)
 
 
 def _checked_weight(sample_weight: ArrayLike, n_rows: int) -> NDArray[np.float64]:

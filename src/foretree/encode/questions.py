@@ -220,7 +220,7 @@ def check_finite(name: str, values: NDArray[Any], infinite: int) -> None:
 def _is_true_column(column: Numbers, seen: Seen, rules: Rules) -> bool:
     # One column per category means three columns for 0, 1 and missing.
     one_column = rules.scheme == "threshold" or seen.missing == 0 or rules.missing == "mode"
-    zero_one = seen.distinct.tolist() == [0.0, 1.0]
+    zero_one = len(seen.distinct) == 2 and seen.distinct.tolist() == [0.0, 1.0]
     return zero_one and one_column and column.kind in ("number", "boolean")
 
 
@@ -248,9 +248,15 @@ def _threshold_drafts(column: Numbers, seen: Seen, rules: Rules) -> tuple[FloatA
     cuts = thresholds(seen.distinct, seen.weights, rules.max_bins) if len(seen.distinct) > 1 else np.zeros(0)
     cuts = _whole_days(column, seen.distinct, cuts)
     drafts: list[Draft] = [("threshold", readable(cut, column.kind, column.name)) for cut in cuts.tolist()]
-    sizes = _sizes(np.searchsorted(cuts, seen.distinct), seen.weights, len(cuts) + 1)
+    sizes = _bin_sizes(seen, cuts)
     drafts, runs = _with_missing(drafts, np.arange(len(cuts) + 1), sizes, seen.missing, rules)
     return cuts, drafts, runs
+
+
+def _bin_sizes(seen: Seen, cuts: FloatArray) -> FloatArray:
+    reached = np.append(0.0, np.cumsum(seen.weights))
+    places = np.searchsorted(seen.distinct, cuts, side="right")
+    return np.diff(reached[places], prepend=0.0, append=reached[-1])
 
 
 def _whole_days(column: Numbers, distinct: FloatArray, cuts: FloatArray) -> FloatArray:
@@ -275,7 +281,7 @@ def _interval_drafts(column: Numbers, seen: Seen, rules: Rules) -> tuple[FloatAr
     edges = _whole_days(column, seen.distinct, decile_edges(seen.distinct, seen.weights))
     ends = [None, *(readable(edge, column.kind, column.name) for edge in edges.tolist()), None]
     bins = list(pairwise(ends))
-    sizes = _sizes(np.searchsorted(edges, seen.distinct), seen.weights, len(bins))
+    sizes = _bin_sizes(seen, edges)
     drafts, runs = _category_drafts(bins, sizes, seen.missing, replace(rules, min_category_size=1))
     return edges, [("interval" if draft[0] == "category" else draft[0], *draft[1:]) for draft in drafts], runs
 

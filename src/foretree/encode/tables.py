@@ -97,8 +97,11 @@ def _read_frame(frame: "nw.DataFrame[Any]") -> FrameTable:
 
 
 def _read_array(X: Any) -> ArrayTable:
-    if hasattr(X, "collect") and hasattr(X, "collect_schema"):
-        raise TypeError("A lazy table was passed; collect it first, for example with X.collect().")
+    for collect in ("collect", "compute"):
+        if hasattr(X, collect):
+            raise TypeError(
+                f"A lazy table was passed ({type(X).__name__}); read it first with X.{collect}()."
+            )
     try:
         values = np.asarray(X)
         if values.dtype.kind in "US" and not hasattr(X, "dtype"):
