@@ -40,6 +40,23 @@ def test_lp_mip_and_enumeration_agree_on_cost_and_tie(costs):
         assert (plan.cost, plan.root, plan.low, plan.high) == expected
 
 
+@settings(deadline=None, max_examples=60)
+@given(pair_costs(most_splits=4, largest=1), st.integers(0, 2**32 - 1))
+def test_ties_are_decided_by_each_tie_break_in_turn(costs, seed):
+    rng = np.random.default_rng(seed)
+    breaks = [rng.integers(0, 2, costs.shape) * 1.0 for _ in range(2)]
+    p = costs.shape[1]
+
+    def key(tree):
+        j, k, m = tree
+        return [table[0, j, k] + table[1, j, m] for table in (costs, *breaks)], tree
+
+    expected = min(((j, k, m) for j in range(p) for k in range(p) for m in range(p)), key=key)
+    for relax in (True, False):
+        plan = oct2(costs, relax=relax, tie_breaks=breaks)
+        assert (plan.root, plan.low, plan.high) == expected
+
+
 @pytest.mark.parametrize("solver", installed())
 @pytest.mark.parametrize("relax", [True, False])
 @pytest.mark.parametrize("p", [1, 2, 15, 25])

@@ -35,9 +35,17 @@ def new_engine(gurobipy: "ModuleType", limits: Limits) -> Any:
 
 def solve(model: Model, relax: bool, limits: Limits) -> Solution:
     """Solve with Gurobi; a model beyond the free licence's size is refused in one sentence."""
+    gurobipy = load()
+    engine, columns = load_model(gurobipy, model, relax, limits)
+    if limits.start is not None:
+        columns.Start = np.where(np.isfinite(limits.start), limits.start, gurobipy.GRB.UNDEFINED)
+    return run(gurobipy, engine, columns)
+
+
+def load_model(gurobipy: "ModuleType", model: Model, relax: bool, limits: Limits) -> tuple[Any, Any]:
+    """A silent Gurobi that holds the model, and its columns."""
     from scipy.sparse import csc_array
 
-    gurobipy = load()
     engine = new_engine(gurobipy, limits)
     kinds = np.where(model.integral & (not relax), "I", "C")
     columns = engine.addMVar(
@@ -54,9 +62,7 @@ def solve(model: Model, relax: bool, limits: Limits) -> Solution:
     ):
         if chosen.any():
             engine.addMConstr(matrix[chosen], columns, sense, side[chosen])
-    if limits.start is not None:
-        columns.Start = np.where(np.isfinite(limits.start), limits.start, gurobipy.GRB.UNDEFINED)
-    return run(gurobipy, engine, columns)
+    return engine, columns
 
 
 def run(gurobipy: "ModuleType", engine: Any, columns: Any, callback: Any = None) -> Solution:

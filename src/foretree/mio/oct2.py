@@ -1,5 +1,7 @@
 """[OCT-2]: pair costs → the best two-level tree, by linear or mixed-integer programming."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -11,12 +13,23 @@ from foretree.solve import Plan
 TIE = 1e-9
 
 
-def oct2(costs: Floats, solver: str = "highs", relax: bool = True, *, time_limit: float = np.inf) -> Plan:
-    """The cheapest two-level tree of `costs` (2, p, p) by [OCT-2], as LP (`relax`) or as MIP."""
+def oct2(
+    costs: Floats,
+    solver: str = "highs",
+    relax: bool = True,
+    *,
+    tie_breaks: Sequence[Floats] = (),
+    time_limit: float = np.inf,
+) -> Plan:
+    """The cheapest two-level tree of `costs` (2, p, p) by [OCT-2], as LP (`relax`) or as MIP.
+
+    Trees of equal cost are decided by the least sum of each of `tie_breaks` (2, p, p) in turn, then by the
+    smallest (root, low, high), whatever vertex the solver stops at.
+    """
     costs = checked(costs)
     model, labels = oct2_model(costs)
     solution = solver_named(solver)(model, relax, Limits(time_limit))
-    return first_tied(costs, read_plan(costs, labels, solution))
+    return first_tied(costs, read_plan(costs, labels, solution), tie_breaks)
 
 
 def checked(costs: Floats) -> Floats:
@@ -78,12 +91,24 @@ def read_plan(costs: Floats, labels: NDArray[np.intp], solution: Solution) -> Pl
     return Plan(root, low, high, float(costs[0, root, low] + costs[1, root, high]))
 
 
-def first_tied(costs: Floats, plan: Plan) -> Plan:
-    """Among the trees that cost what `plan` costs, the smallest (root, low, high): O(p²)."""
+def first_tied(costs: Floats, plan: Plan, tie_breaks: Sequence[Floats] = ()) -> Plan:
+    """Among the trees that cost what `plan` costs, the least by the tie breaks, then by (root, low, high).
+
+    A pair belongs to such a tree exactly when it and the cheapest pair of its root's other side cost no
+    more together: the pairs without reduced cost, found here in O(p²).
+    """
+    tied = _tied(costs, plan.cost)
+    for tie_break in tie_breaks:
+        remaining = np.where(tied, tie_break, np.inf)
+        tied = _tied(remaining, float(remaining.min(axis=2).sum(axis=0).min()))
+    root = int(np.argmax(tied.any(axis=(0, 2))))
+    low, high = (int(np.argmax(tied[side, root])) for side in (0, 1))
+    return Plan(root, low, high, float(costs[0, root, low] + costs[1, root, high]))
+
+
+def _tied(costs: Floats, best: float) -> NDArray[np.bool_]:
+    """(2, p, p) the pairs that belong to a tree of cost `best`."""
     finite = np.abs(costs[np.isfinite(costs)])
     slack = TIE * max(float(finite.max(initial=0.0)), 1e-300)
-    best = costs.min(axis=2)
-    root = int(np.argmax(best[0] + best[1] <= plan.cost + slack))
-    low = int(np.argmax(costs[0, root] + best[1, root] <= plan.cost + slack))
-    high = int(np.argmax(costs[0, root, low] + costs[1, root] <= plan.cost + slack))
-    return Plan(root, low, high, float(costs[0, root, low] + costs[1, root, high]))
+    tied: NDArray[np.bool_] = costs + costs.min(axis=2)[::-1, :, None] <= best + slack
+    return tied

@@ -12,6 +12,8 @@ from foretree.mio.model import Limits, Model, Solution
 if TYPE_CHECKING:
     from types import ModuleType
 
+STATUS = {"timelimit": "time limit reached", "memlimit": "memory limit reached"}
+
 
 def load() -> "ModuleType":
     """The pyscipopt package, or one sentence that says how to get it."""
@@ -24,6 +26,14 @@ def load() -> "ModuleType":
 
 def solve(model: Model, relax: bool, limits: Limits) -> Solution:
     """Solve with SCIP; `relax` keeps every column continuous."""
+    engine, columns = load_model(model, relax, limits)
+    if limits.start is not None:
+        offer_start(engine, columns, limits.start)
+    return run(engine, columns)
+
+
+def load_model(model: Model, relax: bool, limits: Limits) -> tuple[Any, list[Any]]:
+    """A silent SCIP that holds the model, and its columns."""
     pyscipopt = load()
     engine = pyscipopt.Model()
     engine.hideOutput()
@@ -39,9 +49,7 @@ def solve(model: Model, relax: bool, limits: Limits) -> Solution:
         for j in range(model.objective.size)
     ]
     _add_rows(pyscipopt, engine, model, columns)
-    if limits.start is not None:
-        offer_start(engine, columns, limits.start)
-    return run(engine, columns)
+    return engine, columns
 
 
 def _add_rows(pyscipopt: "ModuleType", engine: Any, model: Model, columns: list[Any]) -> None:
@@ -78,7 +86,7 @@ def run(engine: Any, columns: list[Any]) -> Solution:
         interrupted = run_stoppable(engine.optimizeNogil, engine.interruptSolve)
         engine.setLogfile(None)
         log = log_file.read_text() if log_file.exists() else ""
-    status = "interrupted" if interrupted else engine.getStatus()
+    status = "interrupted" if interrupted else STATUS.get(engine.getStatus(), engine.getStatus())
     bound, nodes = engine.getDualbound(), int(engine.getNTotalNodes())
     if engine.getNSols() == 0:
         return Solution(None, np.inf, bound, status, nodes, log)

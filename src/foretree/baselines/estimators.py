@@ -1,0 +1,247 @@
+"""The three mixed-integer baselines as scikit-learn classifiers over binary columns."""
+
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from foretree.baselines import benders, binoct, flow, lazy
+from foretree.baselines.formulation import Formulation
+from foretree.baselines.heap import HeapTree, grown, objective, pruned
+from foretree.baselines.points import Floats, Indices, Points, as_binary, merged
+from foretree.baselines.skeleton import Skeleton, Task, read_skeleton
+from foretree.baselines.warm import STARTS, warm_tree
+from foretree.mio.model import Limits, Solution
+from foretree.mio.solvers import solver_named
+
+# Measured with HiGHS and SCIP: the model, the solver's copy and what its presolve makes of it, per entry.
+BYTES_PER_ENTRY = 150
+
+
+class _OutOfTimeError(Exception):
+    """The clock ran out while the model was being built."""
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """When the time limit ends; building counts."""
+
+    end: float
+
+    def left(self) -> float:
+        """The seconds left, at least 0."""
+        return max(0.0, self.end - time.monotonic())
+
+    def check(self) -> None:
+        """Give up building once the time is over."""
+        if time.monotonic() > self.end:
+            raise _OutOfTimeError
+
+
+Answer = tuple[Solution, Skeleton, float]
+SolveTask = Callable[[Task, Clock, HeapTree | None], Answer]
+
+
+class _MioTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scikit-learn is untyped
+    """What the three share: everything but the formulation."""
+
+    _formulation: ClassVar[Formulation]
+
+    def __init__(
+        self,
+        max_depth: int = 2,
+        *,
+        solver: str = "highs",
+        time_limit: float | None = 60.0,
+        regularization: float = 0.0,
+        warm_start: str | None = None,
+        memory_limit: float | None = None,
+    ) -> None:
+        """Keep the parameters; `fit` checks them."""
+        self.max_depth = max_depth
+        self.solver = solver
+        self.time_limit = time_limit
+        self.regularization = regularization
+        self.warm_start = warm_start
+        self.memory_limit = memory_limit
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Solve for the best tree on X (n, p) of zeros and ones and classes y (n,)."""
+        clock = Clock(time.monotonic() + (np.inf if self.time_limit is None else self.time_limit))
+        X, y = validate_data(self, X, y)
+        check_classification_targets(y)
+        self._check_parameters()
+        self.classes_, labels = np.unique(y, return_inverse=True)
+        points = merged(self._binary(X), labels, self.classes_.size)
+        task = Task(points, self.max_depth, self.regularization)
+        self._refuse_what_does_not_fit(task)
+        begin = None
+        if self.warm_start is not None:
+            begin = pruned(warm_tree(self.warm_start, task), points, self.regularization)
+        self._keep_best(task, begin, self._solved(task, clock, begin))
+        return self
+
+    def predict(self, X: Any) -> Any:
+        """The class of each row of X (n, p)."""
+        leaf = self.apply(X)
+        return self.classes_[self.tree_.labels[leaf]]
+
+    def predict_proba(self, X: Any) -> Floats:
+        """The shares (n, C) of the classes among the training rows of each row's leaf."""
+        return self._shares[self.apply(X)]
+
+    def apply(self, X: Any) -> Indices:
+        """The leaf of each row of X (n, p), numbered in heap order."""
+        check_is_fitted(self)
+        return self.tree_.apply(self._binary(validate_data(self, X, reset=False)))
+
+    def _binary(self, X: Floats) -> Any:
+        return as_binary(X, getattr(self, "feature_names_in_", np.arange(X.shape[1])).tolist())
+
+    def _check_parameters(self) -> None:
+        if not isinstance(self.max_depth, (int, np.integer)) or not 1 <= self.max_depth <= 12:
+            raise ValueError(f"max_depth={self.max_depth!r}: these models take depths from 1 to 12.")
+        if not 0.0 <= self.regularization < 1.0:
+            raise ValueError(f"regularization={self.regularization!r}: choose λ from 0 to below 1.")
+        if self.time_limit is not None and not self.time_limit > 0:
+            raise ValueError(f"time_limit={self.time_limit!r}: give seconds above 0, or None for no limit.")
+        if self.warm_start is not None and self.warm_start not in STARTS:
+            known = ", ".join(map(repr, STARTS))
+            raise ValueError(f"warm_start={self.warm_start!r} is unknown: choose None or one of {known}.")
+        solver_named(self.solver)
+
+    def _refuse_what_does_not_fit(self, task: Task) -> None:
+        need = self._entries(task) * BYTES_PER_ENTRY
+        limit = default_memory_limit() if self.memory_limit is None else self.memory_limit
+        if need > limit:
+            raise MemoryError(
+                f"{type(self).__name__} at max_depth={self.max_depth} over {int(task.points.total)} rows and "
+                f"{task.n_columns} columns needs about {need / 1e9:.3g} GB and memory_limit is "
+                f"{limit / 1e9:.3g} GB: take fewer rows, a lower max_depth, or BendersOCTClassifier(solver='scip')."
+            )
+
+    def _entries(self, task: Task) -> int:
+        return self._formulation.entries(task)
+
+    def _solved(self, task: Task, clock: Clock, begin: HeapTree | None) -> Answer | None:
+        """The solver's answer, or None where the time ended before the model was built."""
+        try:
+            return self._solve(task, clock, begin)
+        except _OutOfTimeError:
+            return None
+
+    def _solve(self, task: Task, clock: Clock, begin: HeapTree | None) -> Answer:
+        built = self._formulation.build(task, clock.check)
+        start = None if begin is None else built.start(begin)
+        solution = solver_named(self.solver)(built.model, False, Limits(clock.left(), start))
+        return solution, built.skeleton, built.offset
+
+    def _keep_best(self, task: Task, begin: HeapTree | None, answer: Answer | None) -> None:
+        points, price = task.points, self.regularization
+        found = [stump(task)] if begin is None else [begin]
+        bound = (1.0 - price) * float(points.weights.max(axis=1).sum())
+        self.status_, self.nodes_, self.log_ = "time limit reached while building", 0, ""
+        if answer is not None:
+            solution, skeleton, offset = answer
+            if solution.values is not None:
+                found.append(pruned(read_skeleton(skeleton, solution.values), points, price))
+            if np.isfinite(solution.bound):
+                bound = min(bound, offset - solution.bound)
+            self.status_, self.nodes_, self.log_ = solution.status, solution.nodes, solution.log
+        self.tree_ = max(found, key=lambda tree: objective(tree, points, price))
+        self.objective_ = objective(self.tree_, points, price)
+        if price == 0.0:
+            # Rows are whole, so is the best number of them.
+            bound = np.floor(bound + 1e-4)
+        self.bound_ = max(float(bound), self.objective_)
+        self.gap_ = relative_gap(self.objective_, self.bound_)
+        if self.gap_ <= 1e-9:
+            self.status_ = "optimal"
+        self._shares = leaf_shares(self.tree_, points)
+
+
+def relative_gap(objective: float, bound: float) -> float:
+    """How far the bound is above the objective, relative to the objective."""
+    if bound <= objective + 1e-6:
+        return 0.0
+    return (bound - objective) / abs(objective) if objective else float("inf")
+
+
+def stump(task: Task) -> HeapTree:
+    """The tree of one leaf, which is always feasible."""
+    return grown(task.points, task.depth, lambda _node, _rows, _separates: -1)
+
+
+def leaf_shares(tree: HeapTree, points: Points) -> Floats:
+    """(nodes, C) the class shares of each leaf's training rows; a leaf without rows is sure of its label."""
+    counts = np.zeros((tree.labels.size, points.weights.shape[1]))
+    np.add.at(counts, tree.apply(points.rows), points.weights)
+    empty = counts.sum(axis=1) == 0
+    counts[empty, tree.labels[empty]] = 1.0
+    shares: Floats = counts / counts.sum(axis=1, keepdims=True)
+    return shares
+
+
+def default_memory_limit() -> float:
+    """Half of the machine's memory in bytes, or 4 GB where the system does not tell."""
+    try:
+        return 0.5 * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, OSError, ValueError):
+        return 4e9
+
+
+class FlowOCTClassifier(_MioTreeClassifier):
+    """FlowOCT: the tree through which the most training rows flow to their class (model in `flow`)."""
+
+    _formulation = Formulation(flow.entries, flow.build)
+
+
+class BinOCTClassifier(_MioTreeClassifier):
+    """BinOCT for trees that may end early, a reconstruction (model in `binoct`)."""
+
+    _formulation = Formulation(binoct.entries, binoct.build)
+
+
+class BendersOCTClassifier(_MioTreeClassifier):
+    """BendersOCT: lazy minimum cuts on SCIP and Gurobi, static path cuts on HiGHS (model in `benders`)."""
+
+    _formulation = Formulation(benders.entries, benders.build)
+
+    def __init__(
+        self,
+        max_depth: int = 2,
+        *,
+        solver: str = "scip",
+        time_limit: float | None = 60.0,
+        regularization: float = 0.0,
+        warm_start: str | None = None,
+        memory_limit: float | None = None,
+    ) -> None:
+        """Keep the parameters; `fit` checks them."""
+        super().__init__(
+            max_depth,
+            solver=solver,
+            time_limit=time_limit,
+            regularization=regularization,
+            warm_start=warm_start,
+            memory_limit=memory_limit,
+        )
+
+    def _entries(self, task: Task) -> int:
+        return benders.entries(task) if self.solver == "highs" else lazy.entries(task)
+
+    def _solve(self, task: Task, clock: Clock, begin: HeapTree | None) -> Answer:
+        if self.solver == "highs":
+            return super()._solve(task, clock, begin)
+        if self.solver == "scip":
+            from foretree.baselines import benders_scip as lazily
+        else:
+            from foretree.baselines import benders_gurobi as lazily  # type: ignore[no-redef]
+        solution, skeleton = lazily.solve(task, Limits(clock.left()), begin, clock.check)
+        return solution, skeleton, 0.0
