@@ -57,9 +57,11 @@ def grow_in_kernel(rows: GroupedRows, loss: Loss, plan: GrowthPlan) -> Grown:
     rules = make_rules(
         loss, rows.n_classes, plan.limits, plan.tie_by_gini, plan.stop_without_gain, plan.min_decrease
     )
-    whole, real = grow_tree(
-        rows.words, rows.n_splits, rows.order, rows.starts, rows.groups, rules, plan.max_depth, plan.lookahead
-    )
+    whole, real, n_nodes = grow_tree(
+        rows.words, rows.n_splits, rows.order, rows.starts[:-1], rows.starts[1:], rows.groups, rules,
+        plan.max_depth, plan.lookahead,
+    )  # fmt: skip
+    whole, real = whole[:n_nodes], real[:n_nodes]
     tree = Tree(
         whole[:, SPLIT], whole[:, LOW], whole[:, HIGH], real[:, WEIGHTS:], whole[:, ROWS], real[:, LOSS]
     )

@@ -17,6 +17,7 @@ from foretree._kernels.exact import TOLERANCE
 from foretree._kernels.grow import look as kernel_look
 from foretree._kernels.grow import survey as kernel_survey
 from foretree._kernels.grow import workspace
+from foretree._kernels.three import LATE
 from foretree.costs import Limits, PairCosts, pair_costs
 from foretree.counts import MemoryRows, Path, Rows
 from foretree.groups import GroupedRows
@@ -94,15 +95,15 @@ class KernelLooker:
             loss.name, np.inf
         )
         self._grouped = rows
-        self._space: dict[bool, Any] = {}
+        self._space: dict[int, Any] = {}
 
-    def _workspace(self, third: bool) -> Any:
-        if third not in self._space:
+    def _workspace(self, steps: int) -> Any:
+        if steps not in self._space:
             rows = self._grouped
-            self._space[third] = workspace(
-                rows.words.shape[1], rows.n_splits, rows.starts, rows.n_classes, True, third
+            self._space[steps] = workspace(
+                rows.starts[:-1], rows.starts[1:], rows.n_splits, rows.n_classes, steps
             )
-        return self._space[third]
+        return self._space[steps]
 
     def weigh(self, path: Path) -> Survey:
         """Return the node's survey without its splits."""
@@ -119,7 +120,7 @@ class KernelLooker:
         order, starts = self.rows.entries(path)
         rows = self._grouped
         splits, bounds, weights = kernel_survey(
-            rows.words, order, starts, rows.n_splits, self.rules, rows.groups, self._workspace(False)[0]
+            rows.words, order, starts[:-1], starts[1:], rows.n_splits, self.rules, rows.groups, self._workspace(2)[0]
         )
         promise = np.argsort(bounds, kind="stable")
         plain = self.weigh(path)
@@ -129,12 +130,12 @@ class KernelLooker:
         """Return the best tree of up to three steps."""
         order, starts = self.rows.entries(path)
         rows = self._grouped
-        space, sides = self._workspace(steps > 2)
+        space, sides = self._workspace(3 if steps > 2 else 2)
         step, n_splits = kernel_look(
             rows.words, order, starts[:-1], starts[1:], rows.n_splits, steps, self.rules, rows.groups, space,
             sides, upper, deadline,
         )  # fmt: skip
-        late = steps == 3 and bool(sides.late[0])
+        late = steps == 3 and bool(sides.clock[LATE])
         bound = 0.0 if late else min(step.cost, upper)
         low = high = None
         if steps < 3 and step.root != LEAF:

@@ -11,7 +11,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from foretree._kernels.jit import kernel
+from foretree._kernels.jit import inner, kernel
 
 WORD = 32
 
@@ -76,7 +76,7 @@ def pack_binary(values: np.ndarray, n_rows: int, n_splits: int, words: np.ndarra
     return -1
 
 
-@kernel
+@inner
 def _first_other(values: np.ndarray, start: int, length: int) -> int:
     for place in range(start, start + length):
         if values[place] != 1 and values[place] != 0:
@@ -84,7 +84,7 @@ def _first_other(values: np.ndarray, start: int, length: int) -> int:
     return -1
 
 
-@kernel
+@inner
 def transpose32(block: np.ndarray) -> None:
     """Transpose a 32 × 32 bit block in place: bit c of word r goes to bit r of word c."""
     mask = np.uint32(0x0000FFFF)

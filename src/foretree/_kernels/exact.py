@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from foretree._kernels.jit import kernel
+from foretree._kernels.jit import inner, kernel, stay_apart
 
 MISCLASSIFICATION, GINI, ENTROPY, MATRIX = range(4)
 TOLERANCE = 1e-10
@@ -27,122 +27,128 @@ class Rules(NamedTuple):
     min_decrease: float
 
 
-class Margins(NamedTuple):
-    """What a node's splits weigh alone: per class and split, rows per split, and both in total."""
-
-    ones: np.ndarray  # (C, width)
-    rows: np.ndarray  # (width,)
-    total: np.ndarray  # (C,)
-    n_rows: np.ndarray  # (1,)
-
-
-class Pairs(NamedTuple):
-    """What one root's pairs weigh, per class and split, and their rows; then scratch."""
-
-    both: np.ndarray  # (C, width)
-    rows: np.ndarray  # (width,)
-    costs: np.ndarray  # (width,)
-    ginis: np.ndarray  # (width,)
-    cells: np.ndarray  # (3, C)
+# The kernels work in two tables, (., width) with a column a split (or a class): few arrays travel
+# from kernel to kernel, which compiles in half the time that one array a quantity took.
+#
+# Rows of the float64 table: what each child split costs below the root at hand; what is known exactly of each
+# root; its bound; class weights of the node, of a branch and of the branch's two cells; then, a row a class, the
+# weight with each split and the weight with both the root and the split.
+(
+    CHILD_COST, CHILD_GINI, ROOT_COST, ROOT_GINI, LOW_COST, HIGH_COST, BOUND, GUESS,
+    TOTAL, BRANCH, CELL_LOW, CELL_HIGH, ONES,
+) = range(13)  # fmt: skip
+# Rows of the int64 table: rows with each split, and with both; the table's own number of each split; scratch; the
+# empty leaves and children of each root; and, in its first place, the node's number of rows.
+ROWS, BOTH_ROWS, KEPT, AGAIN, EMPTY, LOW_CHILD, HIGH_CHILD, N_ROWS, N_INDEX = range(9)
 
 
-@kernel
-def gini_loss(weights: np.ndarray) -> float:
+@inner
+def gini_loss(weights: np.ndarray, n_classes: int) -> float:
     """Return the Gini impurity of class weights (C,), times their sum."""
     total = 0.0
     squares = 0.0
-    for weight in weights:
-        total += weight
-        squares += weight * weight
+    for c in range(n_classes):
+        total += weights[c]
+        squares += weights[c] * weights[c]
     return total - squares / total if total > 0 else 0.0
 
 
 @kernel
-def leaf_loss(loss: int, prices: np.ndarray, weights: np.ndarray) -> float:
+def leaf_loss(rules: Rules, weights: np.ndarray) -> float:
     """Return the loss of a leaf of class weights (C,)."""
-    if loss == GINI:
-        return gini_loss(weights)
-    if loss == MISCLASSIFICATION:
-        total = 0.0
-        most = 0.0
-        for weight in weights:
-            total += weight
-            most = max(most, weight)
+    stay_apart()
+    n_classes = rules.prices.shape[0]
+    if rules.loss == GINI:
+        return gini_loss(weights, n_classes)
+    total = 0.0
+    most = 0.0
+    for c in range(n_classes):
+        total += weights[c]
+        most = max(most, weights[c])
+    if rules.loss == MISCLASSIFICATION:
         return total - most
-    if loss == ENTROPY:
-        total = weights.sum()
+    if rules.loss == ENTROPY:
         out = 0.0
-        for weight in weights:
-            if weight > 0:
-                out -= weight * np.log2(weight / total)
+        for c in range(n_classes):
+            if weights[c] > 0:
+                out -= weights[c] * np.log2(weights[c] / total)
         return out
     least = np.inf
-    for called in range(weights.size):
+    for called in range(n_classes):
         price = 0.0
-        for actual in range(weights.size):
-            price += weights[actual] * prices[actual, called]
+        for actual in range(n_classes):
+            price += weights[actual] * rules.prices[actual, called]
         least = min(least, price)
     return least
 
 
-@kernel
-def side_of_root(margins: Margins, root: int, side: int, weights: np.ndarray) -> int:
-    """Write the class weights (C,) of the rows that answer `side` to the root; return their number."""
-    for c in range(weights.size):
-        ones = margins.ones[c, root]
-        weights[c] = ones if side else margins.total[c] - ones
-    return margins.rows[root] if side else margins.n_rows[0] - margins.rows[root]
+@inner
+def weight_of(real: np.ndarray, n_classes: int) -> float:
+    """Return the node's weight."""
+    total = 0.0
+    for c in range(n_classes):
+        total += real[TOTAL, c]
+    return total
 
 
-@kernel
-def _write_cells(margins: Margins, pairs: Pairs, side: int, k: int) -> None:
-    """Write to cells[1] and cells[2] how the branch in cells[0] falls apart by split k."""
-    cells = pairs.cells
-    for c in range(cells.shape[1]):
-        both = pairs.both[c, k]
-        cells[2, c] = both if side else margins.ones[c, k] - both
-        cells[1, c] = cells[0, c] - cells[2, c]
+@inner
+def tie_gini(rules: Rules, weights: np.ndarray) -> float:
+    """Return the Gini loss where it decides ties, else 0."""
+    return gini_loss(weights, rules.prices.shape[0]) if rules.tie_by_gini else 0.0
 
 
-@kernel
+@inner
 def best_child(
-    rules: Rules, margins: Margins, pairs: Pairs, n_splits: int, root: int, side: int
+    rules: Rules, real: np.ndarray, index: np.ndarray, n_splits: int, root: int, side: int
 ) -> tuple[float, int, float, int]:
     """Return the branch's least loss, its empty leaves, their Gini and the child split (or LEAF)."""
-    cells = pairs.cells
-    n_rows = side_of_root(margins, root, side, cells[0])
-    best = leaf_loss(rules.loss, rules.prices, cells[0])
+    stay_apart()
+    n_classes = rules.prices.shape[0]
+    branch, low, high = real[BRANCH], real[CELL_LOW], real[CELL_HIGH]
+    costs, ginis = real[CHILD_COST], real[CHILD_GINI]
+    rows, both_rows = index[ROWS], index[BOTH_ROWS]
+    for c in range(n_classes):
+        ones = real[ONES + c, root]
+        branch[c] = ones if side else real[TOTAL, c] - ones
+    n_rows = rows[root] if side else index[N_ROWS, 0] - rows[root]
+    best = leaf_loss(rules, branch)
     if n_rows < rules.min_internal:
-        return best, 1, gini_loss(cells[0]) if rules.tie_by_gini else 0.0, LEAF
-    tolerance = TOLERANCE * margins.total.sum()
+        return best, 1, tie_gini(rules, branch), LEAF
+    tolerance = TOLERANCE * weight_of(real, n_classes)
     for k in range(n_splits):
-        pairs.costs[k] = np.inf
-        n_high = pairs.rows[k] if side else margins.rows[k] - pairs.rows[k]
+        costs[k] = np.inf
+        n_high = both_rows[k] if side else rows[k] - both_rows[k]
         n_low = n_rows - n_high
         if n_high == 0 or n_low == 0 or n_high < rules.min_leaf or n_low < rules.min_leaf:
             continue
-        _write_cells(margins, pairs, side, k)
-        cost = leaf_loss(rules.loss, rules.prices, cells[1]) + leaf_loss(rules.loss, rules.prices, cells[2])
-        pairs.costs[k] = cost
-        best = min(best, cost)
+        for c in range(n_classes):
+            both = real[ONES + n_classes + c, k]
+            high[c] = both if side else real[ONES + c, k] - both
+            low[c] = branch[c] - high[c]
+        # With losses within the tolerance equal, the Gini decides: it is at hand while the cells are.
+        ginis[k] = tie_gini(rules, low) + tie_gini(rules, high)
+        costs[k] = ginis[k] if rules.loss == GINI and rules.tie_by_gini else leaf_loss(rules, low) + leaf_loss(
+            rules, high
+        )
+        best = min(best, costs[k])
+    chosen = LEAF
     least = np.inf
     for k in range(n_splits):
-        pairs.ginis[k] = np.inf
-        if pairs.costs[k] <= best + tolerance:
-            _write_cells(margins, pairs, side, k)
-            pairs.ginis[k] = gini_loss(cells[1]) + gini_loss(cells[2]) if rules.tie_by_gini else 0.0
-            least = min(least, pairs.ginis[k])
-    for k in range(n_splits):
-        if pairs.ginis[k] <= least + tolerance and pairs.costs[k] <= best + tolerance:
-            return best, 0, least, k
-    return best, 1, gini_loss(cells[0]) if rules.tie_by_gini else 0.0, LEAF
+        if costs[k] <= best + tolerance:
+            least = min(least, ginis[k])
+    for k in range(n_splits - 1, -1, -1):
+        if costs[k] <= best + tolerance and ginis[k] <= least + tolerance:
+            chosen = k
+    if chosen == LEAF:
+        return best, 1, tie_gini(rules, branch), LEAF
+    return best, 0, least, chosen
 
 
-@kernel
-def best_root(
-    costs: np.ndarray, empties: np.ndarray, ginis: np.ndarray, n_splits: int, tolerance: float
-) -> int:
-    """Return the split with the least (cost, empties, gini, index), or LEAF where every cost is infinite."""
+@inner
+def best_root(real: np.ndarray, index: np.ndarray, n_splits: int, tolerance: float) -> int:
+    """Return the root with the least (cost, empty leaves, gini, index), or LEAF where every cost is infinite."""
+    stay_apart()
+    costs, ginis, empties = real[ROOT_COST], real[ROOT_GINI], index[EMPTY]
     cost = np.inf
     for j in range(n_splits):
         cost = min(cost, costs[j])

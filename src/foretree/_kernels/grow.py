@@ -4,37 +4,43 @@ import numpy as np
 
 from foretree._kernels.bits import WORD
 from foretree._kernels.clock import seconds
-from foretree._kernels.exact import LEAF, TOLERANCE, Rules, leaf_loss
-from foretree._kernels.jit import kernel
+from foretree._kernels.exact import BOUND, KEPT, LEAF, ONES, TOLERANCE, Rules, leaf_loss
+from foretree._kernels.jit import inner, kernel, stay_apart
 from foretree._kernels.node import padded, split_rows
 from foretree._kernels.steps import (
-    CHUNK_WORDS, Groups, Space, Step, bound_roots, count_node, make_space, separates, solve_one, solve_two,
-    weigh_margins,
+    CHUNK_WORDS, SIZES, Groups, Space, Step, bound_roots, count_node, make_space, separates, solve_one, solve_two,
+    weigh_margins, words_of,
 )  # fmt: skip
 from foretree._kernels.three import Sides, make_sides, solve_three
 
 # Columns of the two tables a grown tree comes in.
-SPLIT, LOW, HIGH, ROWS, SPLITS_SEEN, STEPS = range(6)
+SPLIT, LOW, HIGH, ROWS, SPLITS_SEEN, STEPS, N_WHOLE = range(7)
 LOSS, PLANNED, SECONDS, WEIGHTS = range(4)
-# What a waiting node carries: who its parent is, which side, its level, and its split if planned already.
+# What a waiting node carries: who its parent is, which side, its level, its split if planned already, and then
+# where each group of its rows begins and ends.
 _PARENT, _SIDE, _LEVEL, _KNOWN, _ENTRY = range(5)
 _UNKNOWN = -2
 
 
-@kernel
-def stops(rules: Rules, leaf: float, planned: float, tolerance: float) -> bool:
+@inner
+def _stops(rules: Rules, leaf: float, planned: float, tolerance: float) -> bool:
     """Tell whether a node of loss `leaf` stays a leaf though a plan of loss `planned` exists."""
     if rules.stop_without_gain and planned >= leaf - tolerance:
         return True
     return rules.min_decrease > 0 and leaf - planned < rules.min_decrease - tolerance
 
 
-@kernel
+@inner
 def _is_pure(totals: np.ndarray) -> bool:
     present = 0
-    for weight in totals:
-        present += weight > 0
+    for c in range(totals.size):
+        present += totals[c] > 0
     return present <= 1
+
+
+@inner
+def _named(kept: np.ndarray, split: int) -> int:
+    return kept[split] if split >= 0 else LEAF
 
 
 @kernel
@@ -45,125 +51,169 @@ def look(
     """Return the optimal tree of up to three steps at a node, in the table's own splits, and how many it had.
 
     Of three steps, roots that cost more than `upper` may be left out, and the deadline (in seconds of
-    the kernels' clock) may cut the search short, which sides.late[0] then tells.
+    the kernels' clock) may cut the search short, which sides.clock[LATE] then tells.
     """
+    stay_apart()
     n_kept = count_node(words, rows, starts, ends, n_splits, steps > 1, space)
-    weigh_margins(space.ones, ends - starts, groups, n_kept, space.margins)
+    for group in range(starts.size):
+        space.marks[SIZES, group] = ends[group] - starts[group]
+    real, index = space.real, space.index
+    weigh_margins(space.ones, space.marks[SIZES], groups, n_kept, rules.prices.shape[0], real, index)
     if steps == 1:
-        step = solve_one(rules, n_kept, space)
+        step = solve_one(rules, n_kept, real, index)
     elif steps == 2:
-        step = solve_two(rules, space.counts, groups, n_kept, space.margins, space)
+        step = solve_two(rules, space.counts, groups, n_kept, real, index, space.single)
     else:
         step = solve_three(
             words, rows, starts, ends, n_kept, rules, groups, space, sides, upper, deadline
         )
-    kept = space.kept
+    kept = index[KEPT]
     named = Step(
-        step.cost, step.empty, step.gini, kept[step.root] if step.root >= 0 else LEAF,
-        kept[step.low] if step.low >= 0 else LEAF, kept[step.high] if step.high >= 0 else LEAF,
-        step.low_cost, step.high_cost,
+        step.cost, step.empty, step.gini, _named(kept, step.root), _named(kept, step.low),
+        _named(kept, step.high), step.low_cost, step.high_cost,
     )  # fmt: skip
     return named, n_kept
 
 
 @kernel
 def survey(
-    words: np.ndarray, rows: np.ndarray, starts: np.ndarray, n_splits: int, rules: Rules, groups: Groups,
-    space: Space,
+    words: np.ndarray, rows: np.ndarray, starts: np.ndarray, ends: np.ndarray, n_splits: int, rules: Rules,
+    groups: Groups, space: Space,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # fmt: skip
     """Return the splits that may be a node's root, a lower bound of each one's two-step loss, and its weight."""
-    first, last = starts[:-1], starts[1:]
-    n_kept = count_node(words, rows, first, last, n_splits, True, space)
-    weigh_margins(space.ones, last - first, groups, n_kept, space.margins)
-    bound_roots(rules, space.counts, groups, n_kept, space.margins, space.bounds)
+    n_kept = count_node(words, rows, starts, ends, n_splits, True, space)
+    for group in range(starts.size):
+        space.marks[SIZES, group] = ends[group] - starts[group]
+    real, index = space.real, space.index
+    n_classes = rules.prices.shape[0]
+    weigh_margins(space.ones, space.marks[SIZES], groups, n_kept, n_classes, real, index)
+    bound_roots(rules, space.counts, groups, n_kept, real, space.single)
     splits = np.empty(n_kept, np.int64)
     bounds = np.empty(n_kept)
     weights = np.zeros(n_kept)
     found = 0
     for k in range(n_kept):
-        if separates(rules, space.margins, k):
-            splits[found] = space.kept[k]
-            bounds[found] = space.bounds.roots[k]
-            for c in range(space.margins.total.size):
-                weights[found] += space.margins.ones[c, k]
+        if separates(rules, index, k):
+            splits[found] = index[KEPT, k]
+            bounds[found] = real[BOUND, k]
+            for c in range(n_classes):
+                weights[found] += real[ONES + c, k]
             found += 1
     return splits[:found], bounds[:found], weights[:found]
 
 
 @kernel
 def workspace(
-    row_words: int, n_splits: int, starts: np.ndarray, n_classes: int, pairs: bool, third: bool
+    starts: np.ndarray, ends: np.ndarray, n_splits: int, n_classes: int, lookahead: int
 ) -> tuple[Space, Sides]:
-    """Allocate for nodes of the rows grouped at `starts` (G + 1,), with pair counts and a third step as asked."""
-    n_groups = starts.size - 1
-    n_words = 0
-    for group in range(n_groups):
-        n_words += (starts[group + 1] - starts[group] + WORD - 1) // WORD
-    lanes = padded(n_splits)
-    space = make_space(
-        min(n_words, CHUNK_WORDS), row_words * WORD, n_groups, n_classes, lanes if pairs else 0
-    )
-    n_rows = starts[n_groups] if third else 0
-    return space, make_sides(n_rows + 1, lanes if third else 0, n_groups, n_classes)
+    """Allocate for nodes of the rows grouped at starts:ends (G,) and looks of up to `lookahead` steps."""
+    stay_apart()
+    n_groups = starts.size
+    n_words = min(words_of(starts, ends), CHUNK_WORDS)
+    space = make_space(n_words, n_splits, n_groups, n_classes, padded(n_splits) if lookahead > 1 else 0)
+    if lookahead > 2:
+        return space, make_sides(ends[n_groups - 1], n_splits, n_groups, n_classes)
+    return space, make_sides(0, 0, n_groups, n_classes)
 
 
-@kernel
-def _longer(table: np.ndarray) -> np.ndarray:
-    out = np.empty((2 * table.shape[0], table.shape[1]), table.dtype)
-    out[: table.shape[0]] = table
+@inner
+def _longer_whole(table: np.ndarray) -> np.ndarray:
+    out = np.empty((2 * table.shape[0], table.shape[1]), np.int64)
+    for row in range(table.shape[0]):
+        for column in range(table.shape[1]):
+            out[row, column] = table[row, column]
     return out
+
+
+@inner
+def _longer_real(table: np.ndarray) -> np.ndarray:
+    out = np.empty((2 * table.shape[0], table.shape[1]), np.float64)
+    for row in range(table.shape[0]):
+        for column in range(table.shape[1]):
+            out[row, column] = table[row, column]
+    return out
+
+
+@inner
+def _weigh_node(
+    first: np.ndarray, last: np.ndarray, rules: Rules, groups: Groups, whole: np.ndarray, real: np.ndarray
+) -> None:
+    """Write a node's record as a leaf: its class weights, rows and loss."""
+    stay_apart()
+    totals = real[WEIGHTS:]
+    for c in range(totals.size):
+        totals[c] = 0.0
+    size = 0
+    for group in range(first.size):
+        entries = last[group] - first[group]
+        totals[groups.classes[group]] += groups.weights[group] * entries
+        size += groups.sizes[group] * entries
+    whole[SPLIT] = LEAF
+    whole[LOW] = LEAF
+    whole[HIGH] = LEAF
+    whole[ROWS] = size
+    whole[SPLITS_SEEN] = 0
+    whole[STEPS] = 0
+    real[LOSS] = leaf_loss(rules, totals)
+    real[PLANNED] = real[LOSS]
+    real[SECONDS] = 0.0
+
+
+@inner
+def _wait(
+    child: np.ndarray, node: int, side: int, level: int, known: int, first: np.ndarray, last: np.ndarray
+) -> None:
+    """Fill the entry of a waiting node."""
+    child[_PARENT] = node
+    child[_SIDE] = side
+    child[_LEVEL] = level
+    child[_KNOWN] = known
+    for group in range(first.size):
+        child[_ENTRY + group] = first[group]
+        child[_ENTRY + first.size + group] = last[group]
 
 
 @kernel
 def grow_tree(
-    words: np.ndarray, n_splits: int, rows: np.ndarray, starts: np.ndarray, groups: Groups, rules: Rules,
-    max_depth: int, lookahead: int,
-) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
-    """Grow a tree over words (n_rows, n_words); rows holds group g at starts[g]:starts[g + 1] and is reordered.
+    words: np.ndarray, n_splits: int, rows: np.ndarray, starts: np.ndarray, ends: np.ndarray, groups: Groups,
+    rules: Rules, max_depth: int, lookahead: int,
+) -> tuple[np.ndarray, np.ndarray, int]:  # fmt: skip
+    """Grow a tree over words (n_rows, n_words); rows holds group g at starts[g]:ends[g] and is reordered.
 
-    Returns the nodes in preorder as integers (n_nodes, 6) and floats (n_nodes, 3 + C).
+    Returns the nodes in preorder as integers (., 6) and floats (., 3 + C), and how many there are.
     """
     n_groups, n_classes = groups.classes.size, rules.prices.shape[0]
-    space, sides = workspace(words.shape[1], n_splits, starts, n_classes, lookahead > 1, lookahead > 2)
+    space, sides = workspace(starts, ends, n_splits, n_classes, lookahead)
     scratch = np.empty(rows.size, np.int32)
     clock = np.empty(2, np.int64)
-    whole = np.empty((64, 6), np.int64)
+    whole = np.empty((64, N_WHOLE), np.int64)
     real = np.empty((64, WEIGHTS + n_classes), np.float64)
     depth = min(max_depth, n_splits, rows.size)
     waiting = np.empty((depth + 2, _ENTRY + 2 * n_groups), np.int64)
     known_costs = np.empty(depth + 2, np.float64)
-    waiting[0, :_ENTRY] = (LEAF, 0, 0, _UNKNOWN)
-    waiting[0, _ENTRY : _ENTRY + n_groups] = starts[:-1]
-    waiting[0, _ENTRY + n_groups :] = starts[1:]
+    first, last, middle = np.empty(n_groups, np.int64), np.empty(n_groups, np.int64), np.empty(n_groups, np.int64)
+    _wait(waiting[0], LEAF, 0, 0, _UNKNOWN, starts, ends)
     n_waiting, n_nodes = 1, 0
-    middle = np.empty(n_groups, np.int64)
     while n_waiting > 0:
         n_waiting -= 1
         entry = waiting[n_waiting]
         level, known, known_cost = entry[_LEVEL], entry[_KNOWN], known_costs[n_waiting]
-        first = entry[_ENTRY : _ENTRY + n_groups].copy()
-        last = entry[_ENTRY + n_groups :].copy()
+        for group in range(n_groups):
+            first[group] = entry[_ENTRY + group]
+            last[group] = entry[_ENTRY + n_groups + group]
         if n_nodes == whole.shape[0]:
-            whole = _longer(whole)
-            real = _longer(real)
+            whole = _longer_whole(whole)
+            real = _longer_real(real)
         node = n_nodes
         n_nodes += 1
         if entry[_PARENT] >= 0:
             whole[entry[_PARENT], HIGH if entry[_SIDE] else LOW] = node
+        _weigh_node(first, last, rules, groups, whole[node], real[node])
         totals = real[node, WEIGHTS:]
-        totals[:] = 0
-        size = 0
-        for group in range(n_groups):
-            totals[groups.classes[group]] += groups.weights[group] * (last[group] - first[group])
-            size += groups.sizes[group] * (last[group] - first[group])
-        began = seconds(clock)
-        leaf = leaf_loss(rules.loss, rules.prices, totals)
-        whole[node] = (LEAF, LEAF, LEAF, size, 0, 0)
-        real[node, :WEIGHTS] = (leaf, leaf, 0.0)
         left = depth - level
-        if left <= 0 or known == LEAF or size < rules.min_internal or _is_pure(totals):
+        if left <= 0 or known == LEAF or whole[node, ROWS] < rules.min_internal or _is_pure(totals):
             continue
-        tolerance = TOLERANCE * totals.sum()
+        began = seconds(clock)
         steps = min(lookahead, left)
         plan = Step(known_cost, 0, 0.0, known, LEAF, LEAF, 0.0, 0.0)
         if known == _UNKNOWN:
@@ -172,22 +222,24 @@ def grow_tree(
             )
             whole[node, SPLITS_SEEN] = seen
             whole[node, STEPS] = steps
-        if plan.root == LEAF or stops(rules, leaf, plan.cost, tolerance):
+        weight = 0.0
+        for c in range(n_classes):
+            weight += totals[c]
+        if plan.root == LEAF or _stops(rules, real[node, LOSS], plan.cost, TOLERANCE * weight):
             real[node, SECONDS] = seconds(clock) - began
             continue
         whole[node, SPLIT] = plan.root
         real[node, PLANNED] = plan.cost
         for group in range(n_groups):
             middle[group] = split_rows(words, rows, first[group], last[group], plan.root, scratch)
+        # A look of two steps that reaches the bottom has settled its children; one of three looks again, which is
+        # cheap beside it and finds the same.
         settled = known != _UNKNOWN or (steps == left and steps < 3)
-        for side in (1, 0):
-            child = waiting[n_waiting]
-            child[:_ENTRY] = (node, side, level + 1, _UNKNOWN)
-            if settled:
-                child[_KNOWN] = plan.high if side else plan.low
-            known_costs[n_waiting] = plan.high_cost if side else plan.low_cost
-            child[_ENTRY : _ENTRY + n_groups] = middle if side else first
-            child[_ENTRY + n_groups :] = last if side else middle
-            n_waiting += 1
+        known_costs[n_waiting] = plan.high_cost
+        _wait(waiting[n_waiting], node, 1, level + 1, plan.high if settled else _UNKNOWN, middle, last)
+        n_waiting += 1
+        known_costs[n_waiting] = plan.low_cost
+        _wait(waiting[n_waiting], node, 0, level + 1, plan.low if settled else _UNKNOWN, first, middle)
+        n_waiting += 1
         real[node, SECONDS] = seconds(clock) - began
-    return whole[:n_nodes].copy(), real[:n_nodes].copy()
+    return whole, real, n_nodes

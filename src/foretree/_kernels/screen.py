@@ -14,7 +14,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from foretree._kernels.jit import kernel
+from foretree._kernels.jit import inner, stay_apart
 from foretree._kernels.pairs import LANES
 
 FAR = 3e38
@@ -96,20 +96,25 @@ def _gini_of_two(lanes: _Lanes, a: Any, b: Any) -> Any:
     return lanes.div(lanes.mul(a, b), lanes.max(lanes.add(a, b), lanes.constant(_TINY)))
 
 
+# Rows of the float32 table that the row kernels work on; each is as wide as the splits and classes need.
+LOW, HIGH, TOTAL, ONES = range(4)
+# ONES + c holds class c's weight with each split, ONES + C + c its weight with both the root and the split.
 # The places of the arguments of a row kernel.
-_BOTH, _ONES, _TOTAL, _SPLIT, _WIDTH, _LOW, _HIGH = range(7)
+_TABLE, _N_CLASSES, _SPLIT, _WIDTH = range(4)
 Losses = Callable[[_Lanes, Any], list[Any]]
 
 
-def _cells_of_class(lanes: _Lanes, row: Any, k: Any) -> list[Any]:
+def _cells_of_class(lanes: _Lanes, number: Any, k: Any) -> list[Any]:
     """Return one class's weights of the cells 00, 01, 10, 11; rounding must not leave an empty one below 0."""
+    builder = lanes.builder
     zero = lanes.constant(0.0)
-    both = lanes.load(_BOTH, k, row)
-    mine = lanes.spread(_ONES, lanes.arguments[_SPLIT], row)
+    ones = builder.add(number, ir.Constant(number.type, ONES))
+    both = lanes.load(_TABLE, k, builder.add(ones, lanes.arguments[_N_CLASSES]))
+    mine = lanes.spread(_TABLE, lanes.arguments[_SPLIT], ones)
+    total = lanes.spread(_TABLE, number, ir.Constant(number.type, TOTAL))
     high_low = lanes.max(lanes.sub(mine, both), zero)
-    low_high = lanes.max(lanes.sub(lanes.load(_ONES, k, row), both), zero)
-    low = lanes.sub(lanes.spread(_TOTAL, row), mine)
-    low_low = lanes.max(lanes.sub(low, low_high), zero)
+    low_high = lanes.max(lanes.sub(lanes.load(_TABLE, k, ones), both), zero)
+    low_low = lanes.max(lanes.sub(lanes.sub(total, mine), low_high), zero)
     return [low_low, low_high, high_low, both]
 
 
@@ -134,8 +139,7 @@ def _losses_of_many(gini: bool) -> Losses:
         marks = [cgutils.alloca_once_value(builder, zero) for _ in range(4)]
         for slot in weights + marks:
             builder.store(zero, slot)
-        n_classes = cgutils.unpack_tuple(builder, lanes.arrays[_BOTH].shape)[0]
-        with cgutils.for_range(builder, n_classes) as loop:
+        with cgutils.for_range(builder, lanes.arguments[_N_CLASSES]) as loop:
             row = loop.index
             cells = _cells_of_class(lanes, row, k)
             for cell, weight, mark in zip(cells, weights, marks, strict=True):
@@ -158,8 +162,8 @@ def _row_kernel(losses: Losses) -> Any:
     """Make a kernel that lowers low[k] and high[k] by the pairs of one split with the k around and after it."""
 
     @intrinsic
-    def row(typingctx: Any, both: Any, ones: Any, total: Any, split: Any, width: Any, low: Any, high: Any) -> Any:
-        signature = types.void(both, ones, total, types.int64, types.int64, low, high)
+    def row(typingctx: Any, table: Any, n_classes: Any, split: Any, width: Any) -> Any:
+        signature = types.void(table, types.int64, types.int64, types.int64)
 
         def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             lanes = _Lanes(context, builder, signature, arguments)
@@ -176,11 +180,12 @@ def _row_kernel(losses: Losses) -> Any:
                 as_child = (lanes.add(low_low, high_low), lanes.add(low_high, high_high))
                 for slot, cost in zip(mine, as_root, strict=True):
                     builder.store(lanes.min(cost, builder.load(slot)), slot)
-                for place, cost in zip((_LOW, _HIGH), as_child, strict=True):
-                    pointer = lanes.at(place, k)
+                for place, cost in zip((LOW, HIGH), as_child, strict=True):
+                    pointer = lanes.at(_TABLE, k, ir.Constant(split.type, place))
                     builder.store(lanes.min(cost, builder.load(pointer, align=4)), pointer, align=4)
-            for slot, place in zip(mine, (_LOW, _HIGH), strict=True):
-                pointer = builder.gep(lanes.arrays[place].data, [split])
+            for slot, place in zip(mine, (LOW, HIGH), strict=True):
+                pointer = lanes.at(_TABLE, split, ir.Constant(split.type, place))
+                pointer = builder.bitcast(pointer, ir.FloatType().as_pointer())
                 least = builder.extract_element(lanes.least(builder.load(slot)), ir.Constant(_INT32, 0))
                 old = builder.load(pointer)
                 builder.store(builder.select(builder.fcmp_ordered("<", least, old), least, old), pointer)
@@ -197,22 +202,20 @@ _misclassification_many = _row_kernel(_losses_of_many(gini=False))
 _gini_many = _row_kernel(_losses_of_many(gini=True))
 
 
-@kernel
-def lower_row(
-    gini: bool, both: np.ndarray, ones: np.ndarray, total: np.ndarray, split: int, width: int,
-    low: np.ndarray, high: np.ndarray,
-) -> None:  # fmt: skip
-    """Lower low[j], high[j] (width,) by all pairs of `split` in both[c, k], ones[c, k] and total[c].
+@inner
+def lower_row(gini: bool, table: np.ndarray, n_classes: int, split: int, width: int) -> None:
+    """Lower LOW and HIGH of the table by all pairs of `split` with the splits around and after it.
 
-    low[j] is the least loss of the two cells below x_j = 0 over child splits, high[j] below x_j = 1;
+    LOW at j is the least loss of the two cells below x_j = 0 over child splits, HIGH below x_j = 1;
     of two classes Gini's are halved.
     """
-    if total.size == 2:
+    stay_apart()
+    if n_classes == 2:
         if gini:
-            _gini_two(both, ones, total, split, width, low, high)
+            _gini_two(table, n_classes, split, width)
         else:
-            _misclassification_two(both, ones, total, split, width, low, high)
+            _misclassification_two(table, n_classes, split, width)
     elif gini:
-        _gini_many(both, ones, total, split, width, low, high)
+        _gini_many(table, n_classes, split, width)
     else:
-        _misclassification_many(both, ones, total, split, width, low, high)
+        _misclassification_many(table, n_classes, split, width)

@@ -1,15 +1,17 @@
-"""The optimal tree of one, two or three steps at one node."""
+"""The optimal tree of one or two steps at one node."""
 
 from typing import NamedTuple
 
 import numpy as np
 
+from foretree._kernels import screen
 from foretree._kernels.bits import WORD
 from foretree._kernels.exact import (
-    GINI, LEAF, MISCLASSIFICATION, TOLERANCE, Margins, Pairs, Rules, best_child, best_root, gini_loss,
-    leaf_loss, side_of_root,
+    BOTH_ROWS, BOUND, CELL_HIGH, CELL_LOW, EMPTY, GINI, HIGH_CHILD, HIGH_COST, KEPT, AGAIN, LEAF, LOW_CHILD, LOW_COST,
+    MISCLASSIFICATION, N_INDEX, N_ROWS, ONES, ROOT_COST, ROOT_GINI, ROWS, TOLERANCE, TOTAL, Rules, best_child,
+    best_root, leaf_loss, tie_gini, weight_of,
 )  # fmt: skip
-from foretree._kernels.jit import kernel
+from foretree._kernels.jit import inner, stay_apart
 from foretree._kernels.node import (
     add_ones, compact, gather, keep_distinct, keep_splitting, padded,
 )  # fmt: skip
@@ -20,6 +22,8 @@ from foretree._kernels.screen import FAR, lower_row
 CHUNK_WORDS = 2048
 # The lower bounds are float32 sums: what they may lack of the true loss, as a share of the weight.
 _SLACK = 4e-6
+# Rows of `marks`: the word at which each group begins, and its entries.
+WORDS, SIZES = range(2)
 
 
 class Groups(NamedTuple):
@@ -30,43 +34,16 @@ class Groups(NamedTuple):
     sizes: np.ndarray  # (G,) int64, the rows that one entry stands for
 
 
-class Bounds(NamedTuple):
-    """Arrays of the float32 lower bounds."""
-
-    both: np.ndarray  # (C, width)
-    ones: np.ndarray  # (C, width)
-    total: np.ndarray  # (C,)
-    low: np.ndarray  # (width,)
-    high: np.ndarray  # (width,)
-    roots: np.ndarray  # (width,) float64: the bound of each root
-
-
-class Scores(NamedTuple):
-    """What is known exactly of each root, (width,)."""
-
-    costs: np.ndarray
-    empties: np.ndarray
-    ginis: np.ndarray
-    low: np.ndarray  # child splits, or LEAF
-    high: np.ndarray
-    low_costs: np.ndarray
-    high_costs: np.ndarray
-
-
 class Space(NamedTuple):
-    """The arrays one grower works in."""
+    """The arrays one grower works in; `exact` names the rows of real and index, `screen` those of single."""
 
     columns: np.ndarray  # (words, width) uint32
-    words: np.ndarray  # (G + 1,) where each group's words begin
-    sizes: np.ndarray  # (G,) entries of each group
-    kept: np.ndarray  # (width,) the original splits of the columns
-    again: np.ndarray  # (width,)
+    marks: np.ndarray  # (2, G + 1) int64
     ones: np.ndarray  # (G, width) int32
     counts: np.ndarray  # (G, width, width) int32
-    margins: Margins
-    pairs: Pairs
-    bounds: Bounds
-    scores: Scores
+    real: np.ndarray  # float64
+    index: np.ndarray  # int64
+    single: np.ndarray  # float32
 
 
 class Step(NamedTuple):
@@ -82,208 +59,224 @@ class Step(NamedTuple):
     high_cost: float
 
 
-@kernel
-def make_space(n_words: int, width: int, n_groups: int, n_classes: int, pairs_width: int) -> Space:
-    """Allocate for nodes of up to `n_words` words per pass and `width` splits."""
-    margins = Margins(
-        np.empty((n_classes, width)),
-        np.empty(width, np.int64),
-        np.empty(n_classes),
-        np.empty(1, np.int64),
-    )
-    pairs = Pairs(
-        np.empty((n_classes, width)),
-        np.empty(width, np.int64),
-        np.empty(width),
-        np.empty(width),
-        np.empty((3, n_classes)),
-    )
-    bounds = Bounds(
-        np.empty((n_classes, width), np.float32),
-        np.empty((n_classes, width), np.float32),
-        np.empty(n_classes, np.float32),
-        np.empty(width, np.float32),
-        np.empty(width, np.float32),
-        np.empty(width),
-    )
-    scores = Scores(
-        np.empty(width),
-        np.empty(width, np.int64),
-        np.empty(width),
-        np.empty(width, np.int64),
-        np.empty(width, np.int64),
-        np.empty(width),
-        np.empty(width),
-    )
+@inner
+def make_space(n_words: int, n_splits: int, n_groups: int, n_classes: int, lanes: int) -> Space:
+    """Allocate for passes of up to `n_words` words; `lanes` is the width of pair counts, 0 for none."""
+    stay_apart()
+    width = padded((n_splits + WORD - 1) // WORD * WORD)
+    wide = max(width, padded(n_classes))
     return Space(
         np.empty((n_words, width), np.uint32),
-        np.zeros(n_groups + 1, np.int64),
-        np.zeros(n_groups, np.int64),
-        np.empty(width, np.int64),
-        np.empty(width, np.int64),
+        np.zeros((2, n_groups + 1), np.int64),
         np.empty((n_groups, width), np.int32),
-        np.empty((n_groups, pairs_width, pairs_width), np.int32),
-        margins,
-        pairs,
-        bounds,
-        scores,
+        np.empty((n_groups, lanes, lanes), np.int32),
+        np.empty((ONES + 2 * n_classes, wide), np.float64),
+        np.empty((N_INDEX, wide), np.int64),
+        np.empty((screen.ONES + 2 * n_classes, wide), np.float32),
     )
 
 
-@kernel
-def _words_of(starts: np.ndarray, ends: np.ndarray) -> int:
+@inner
+def words_of(starts: np.ndarray, ends: np.ndarray) -> int:
+    """Return how many words the groups starts[g]:ends[g] take as columns."""
     total = 0
     for group in range(starts.size):
         total += (ends[group] - starts[group] + WORD - 1) // WORD
     return total
 
 
-@kernel
+@inner
+def _clear_ones(ones: np.ndarray) -> None:
+    for group in range(ones.shape[0]):
+        row = ones[group]
+        for k in range(row.size):
+            row[k] = 0
+
+
+@inner
 def _load_node(
     words: np.ndarray, rows: np.ndarray, starts: np.ndarray, ends: np.ndarray, n_splits: int, space: Space
 ) -> int:
     """Gather a node that fits in one pass; keep and count its distinct splits; return their number."""
+    stay_apart()
     at = 0
     entries = 0
-    for group in range(starts.size):
-        space.words[group] = at
-        at = gather(words, rows, starts[group], ends[group], space.columns, at)
-        space.sizes[group] = ends[group] - starts[group]
-        entries += space.sizes[group]
-    space.words[starts.size] = at
-    ones = space.ones
-    ones[:] = 0
-    for group in range(starts.size):
-        add_ones(space.columns, space.words[group], space.words[group + 1], ones[group])
-    kept = space.kept
+    n_groups = starts.size
+    marks, columns, ones = space.marks, space.columns, space.ones
+    for group in range(n_groups):
+        marks[WORDS, group] = at
+        at = gather(words, rows, starts[group], ends[group], columns, at)
+        marks[SIZES, group] = ends[group] - starts[group]
+        entries += marks[SIZES, group]
+    marks[WORDS, n_groups] = at
+    _clear_ones(ones)
+    for group in range(n_groups):
+        add_ones(columns, marks[WORDS, group], marks[WORDS, group + 1], ones[group])
+    kept, again = space.index[KEPT], space.index[AGAIN]
     n_kept = keep_splitting(ones, entries, n_splits, kept)
-    compact(space.columns, at, kept, n_kept)
-    n_distinct = keep_distinct(space.columns, space.words, space.sizes, n_kept, space.again)
+    compact(columns, at, kept, n_kept)
+    n_distinct = keep_distinct(columns, marks[WORDS], marks[SIZES], n_groups, n_kept, again)
     if n_distinct < n_kept:
-        compact(space.columns, at, space.again, n_distinct)
+        compact(columns, at, again, n_distinct)
         for k in range(n_distinct):
-            kept[k] = kept[space.again[k]]
-    for group in range(starts.size):
+            kept[k] = kept[again[k]]
+    for group in range(n_groups):
         for k in range(n_distinct):
             ones[group, k] = ones[group, kept[k]]
     return n_distinct
 
 
-@kernel
+@inner
 def _count_in_passes(
     words: np.ndarray, rows: np.ndarray, starts: np.ndarray, ends: np.ndarray, n_splits: int, pairs: bool,
     space: Space,
 ) -> None:  # fmt: skip
     """Count all splits of a node, or all their pairs, a pass of rows at a time."""
+    stay_apart()
     width = padded(n_splits)
-    space.ones[:] = 0
+    columns, ones, counts = space.columns, space.ones, space.counts
+    _clear_ones(ones)
     if pairs:
-        clear_pairs(space.counts, n_splits, width)
-    step = space.columns.shape[0] * WORD
+        clear_pairs(counts, n_splits, width)
+    step = columns.shape[0] * WORD
     for group in range(starts.size):
         for first in range(starts[group], ends[group], step):
-            at = gather(words, rows, first, min(first + step, ends[group]), space.columns, 0)
+            at = gather(words, rows, first, min(first + step, ends[group]), columns, 0)
             if pairs:
-                add_pairs(space.columns, 0, at, n_splits, width, space.counts[group])
+                add_pairs(columns, 0, at, n_splits, width, counts[group])
             else:
-                add_ones(space.columns, 0, at, space.ones[group])
+                add_ones(columns, 0, at, ones[group])
     if pairs:
-        for group in range(starts.size):
-            for k in range(n_splits):
-                space.ones[group, k] = space.counts[group, k, k]
+        take_diagonal(counts, n_splits, ones)
+    for k in range(n_splits):
+        space.index[KEPT, k] = k
 
 
-@kernel
+@inner
+def take_diagonal(counts: np.ndarray, n_splits: int, ones: np.ndarray) -> None:
+    """Copy what each split has alone from the pair counts (G, ., .)."""
+    for group in range(ones.shape[0]):
+        for k in range(n_splits):
+            ones[group, k] = counts[group, k, k]
+
+
+@inner
 def count_node(
     words: np.ndarray, rows: np.ndarray, starts: np.ndarray, ends: np.ndarray, n_splits: int, pairs: bool,
     space: Space,
 ) -> int:  # fmt: skip
-    """Fill ones, kept and, where `pairs`, counts with what splits the node; return how many splits do."""
-    if _words_of(starts, ends) > space.columns.shape[0]:
+    """Fill ones, KEPT and, where `pairs`, counts with what splits the node; return how many splits do."""
+    stay_apart()
+    if words_of(starts, ends) > space.columns.shape[0]:
         _count_in_passes(words, rows, starts, ends, n_splits, pairs, space)
-        for k in range(n_splits):
-            space.kept[k] = k
         return n_splits
     n_kept = _load_node(words, rows, starts, ends, n_splits, space)
     if pairs:
         width = padded(n_kept)
-        clear_pairs(space.counts, n_kept, width)
+        marks, counts = space.marks, space.counts
+        clear_pairs(counts, n_kept, width)
         for group in range(starts.size):
-            add_pairs(
-                space.columns, space.words[group], space.words[group + 1], n_kept, width, space.counts[group]
-            )
+            first, last = marks[WORDS, group], marks[WORDS, group + 1]
+            add_pairs(space.columns, first, last, n_kept, width, counts[group])
     return n_kept
 
 
-@kernel
+@inner
 def weigh_margins(
-    ones: np.ndarray, sizes: np.ndarray, groups: Groups, n_splits: int, margins: Margins
-) -> None:
+    ones: np.ndarray, sizes: np.ndarray, groups: Groups, n_splits: int, n_classes: int, real: np.ndarray,
+    index: np.ndarray,
+) -> None:  # fmt: skip
     """Turn ones[g, k] and the groups' entries into class weights and rows."""
-    margins.total[:] = 0
-    margins.n_rows[0] = 0
-    margins.rows[:n_splits] = 0
-    for c in range(margins.total.size):
-        margins.ones[c, :n_splits] = 0
+    stay_apart()
+    for c in range(n_classes):
+        real[TOTAL, c] = 0.0
+        row = real[ONES + c]
+        for k in range(n_splits):
+            row[k] = 0.0
+    index[N_ROWS, 0] = 0
+    rows = index[ROWS]
+    for k in range(n_splits):
+        rows[k] = 0
     for group in range(groups.classes.size):
         c = groups.classes[group]
         weight = groups.weights[group]
         size = groups.sizes[group]
-        margins.total[c] += weight * sizes[group]
-        margins.n_rows[0] += size * sizes[group]
-        row = margins.ones[c]
+        real[TOTAL, c] += weight * sizes[group]
+        index[N_ROWS, 0] += size * sizes[group]
+        row = real[ONES + c]
         mine = ones[group]
         for k in range(n_splits):
             row[k] += weight * mine[k]
-            margins.rows[k] += size * mine[k]
+            rows[k] += size * mine[k]
 
 
-@kernel
-def _weigh_pairs(counts: np.ndarray, groups: Groups, n_splits: int, root: int, pairs: Pairs) -> None:
+@inner
+def _weigh_pairs(
+    counts: np.ndarray, groups: Groups, n_splits: int, root: int, n_classes: int, real: np.ndarray,
+    index: np.ndarray,
+) -> None:  # fmt: skip
     """Write the class weights and rows of `root` with every split, from the upper triangle of counts."""
-    pairs.rows[:n_splits] = 0
-    for c in range(pairs.cells.shape[1]):
-        pairs.both[c, :n_splits] = 0
+    stay_apart()
+    rows = index[BOTH_ROWS]
+    for k in range(n_splits):
+        rows[k] = 0
+    first = ONES + n_classes
+    for c in range(n_classes):
+        row = real[first + c]
+        for k in range(n_splits):
+            row[k] = 0.0
     for group in range(groups.classes.size):
-        row = pairs.both[groups.classes[group]]
+        row = real[first + groups.classes[group]]
         weight = groups.weights[group]
         size = groups.sizes[group]
         table = counts[group]
         for k in range(root):
             row[k] += weight * table[k, root]
-            pairs.rows[k] += size * table[k, root]
+            rows[k] += size * table[k, root]
+        mine = table[root]
         for k in range(root, n_splits):
-            row[k] += weight * table[root, k]
-            pairs.rows[k] += size * table[root, k]
+            row[k] += weight * mine[k]
+            rows[k] += size * mine[k]
 
 
-@kernel
+@inner
 def bound_roots(
-    rules: Rules, counts: np.ndarray, groups: Groups, n_splits: int, margins: Margins, bounds: Bounds
+    rules: Rules, counts: np.ndarray, groups: Groups, n_splits: int, real: np.ndarray, single: np.ndarray
 ) -> float:
-    """Write a lower bound of each root's two-step loss; return the least."""
+    """Write a lower bound of each root's two-step loss to BOUND of the table `real`; return the least."""
+    stay_apart()
+    bounds = real[BOUND]
     gini = rules.loss == GINI
     if not gini and rules.loss != MISCLASSIFICATION:
-        bounds.roots[:n_splits] = -np.inf
-        return -np.inf
-    width = padded(n_splits)
-    bounds.low[:width] = FAR
-    bounds.high[:width] = FAR
-    for c in range(margins.total.size):
-        bounds.total[c] = margins.total[c]
         for k in range(n_splits):
-            bounds.ones[c, k] = margins.ones[c, k]
-        bounds.ones[c, n_splits:width] = 0
-    plain = groups.classes.size == margins.total.size
+            bounds[k] = -np.inf
+        return -np.inf
+    n_classes = rules.prices.shape[0]
+    width = padded(n_splits)
+    low, high = single[screen.LOW], single[screen.HIGH]
+    for k in range(width):
+        low[k] = FAR
+        high[k] = FAR
+    for c in range(n_classes):
+        single[screen.TOTAL, c] = real[TOTAL, c]
+        ones = single[screen.ONES + c]
+        for k in range(n_splits):
+            ones[k] = real[ONES + c, k]
+        for k in range(n_splits, width):
+            ones[k] = 0
+    plain = groups.classes.size == n_classes
     for group in range(groups.classes.size):
         plain = plain and groups.classes[group] == group
+    both = screen.ONES + n_classes
     for split in range(n_splits):
         start = split - split % LANES
         if not plain:
-            for c in range(margins.total.size):
-                bounds.both[c, start:width] = 0
+            for c in range(n_classes):
+                out = single[both + c, start:width]
+                for k in range(out.size):
+                    out[k] = 0
         for group in range(groups.classes.size):
-            out = bounds.both[groups.classes[group], start:width]
+            out = single[both + groups.classes[group], start:width]
             mine = counts[group, split, start:width]
             weight = np.float32(groups.weights[group])
             if plain:
@@ -292,83 +285,84 @@ def bound_roots(
             else:
                 for k in range(out.size):
                     out[k] += weight * np.float32(mine[k])
-        lower_row(gini, bounds.both, bounds.ones, bounds.total, split, width, bounds.low, bounds.high)
-    scale = 2.0 if gini and margins.total.size == 2 else 1.0
+        lower_row(gini, single, n_classes, split, width)
+    scale = 2.0 if gini and n_classes == 2 else 1.0
     least = np.inf
     for split in range(n_splits):
-        bounds.roots[split] = scale * (np.float64(bounds.low[split]) + np.float64(bounds.high[split]))
-        least = min(least, bounds.roots[split])
+        bounds[split] = scale * (np.float64(low[split]) + np.float64(high[split]))
+        least = min(least, bounds[split])
     return least
 
 
-@kernel
-def slack_of(rules: Rules, groups: Groups, margins: Margins) -> float:
+@inner
+def slack_of(rules: Rules, groups: Groups, weight: float) -> float:
     """Return what a lower bound may exceed the least loss by and still belong to the best root."""
-    if rules.loss == MISCLASSIFICATION:
+    if rules.loss == MISCLASSIFICATION and weight < 2**23:
         whole = True
-        for weight in groups.weights:
-            whole = whole and weight == 1.0
-        if whole and margins.total.sum() < 2**23:
+        for group in range(groups.weights.size):
+            whole = whole and groups.weights[group] == 1.0
+        if whole:
             return 0.25
-    return _SLACK * margins.total.sum()
+    return _SLACK * weight
 
 
-@kernel
-def leaf_step(rules: Rules, margins: Margins, steps: int) -> Step:
+@inner
+def leaf_step(rules: Rules, real: np.ndarray, steps: int) -> Step:
     """Return the node as a leaf; all but one of the 2**steps leaves it might have had are empty."""
-    cost = leaf_loss(rules.loss, rules.prices, margins.total)
-    gini = gini_loss(margins.total) if rules.tie_by_gini else 0.0
+    stay_apart()
+    cost = leaf_loss(rules, real[TOTAL])
+    gini = tie_gini(rules, real[TOTAL])
     return Step(cost, 2**steps - 1, gini, LEAF, LEAF, LEAF, 0.0, 0.0)
 
 
-@kernel
-def separates(rules: Rules, margins: Margins, split: int) -> bool:
+@inner
+def separates(rules: Rules, index: np.ndarray, split: int) -> bool:
     """Tell whether the split leaves enough rows on both sides."""
-    ones = margins.rows[split]
-    zeros = margins.n_rows[0] - ones
+    ones = index[ROWS, split]
+    zeros = index[N_ROWS, 0] - ones
     return ones > 0 and zeros > 0 and ones >= rules.min_leaf and zeros >= rules.min_leaf
 
 
-@kernel
-def solve_one(rules: Rules, n_splits: int, space: Space) -> Step:
-    """Return the best single split of the node whose margins are in `space`."""
-    margins = space.margins
-    scores = space.scores
-    leaf = leaf_step(rules, margins, 1)
-    cells = space.pairs.cells
-    if margins.n_rows[0] < rules.min_internal:
-        return leaf
-    for root in range(n_splits):
-        scores.costs[root] = np.inf
-        if not separates(rules, margins, root):
-            continue
-        side_of_root(margins, root, 0, cells[1])
-        side_of_root(margins, root, 1, cells[2])
-        low = leaf_loss(rules.loss, rules.prices, cells[1])
-        high = leaf_loss(rules.loss, rules.prices, cells[2])
-        scores.costs[root] = low + high
-        scores.low_costs[root] = low
-        scores.high_costs[root] = high
-        scores.empties[root] = 0
-        scores.low[root] = LEAF
-        scores.high[root] = LEAF
-        scores.ginis[root] = gini_loss(cells[1]) + gini_loss(cells[2]) if rules.tie_by_gini else 0.0
-    return best_step(scores, n_splits, leaf, TOLERANCE * margins.total.sum())
-
-
-@kernel
-def best_step(scores: Scores, n_splits: int, leaf: Step, tolerance: float) -> Step:
+@inner
+def best_step(real: np.ndarray, index: np.ndarray, n_splits: int, leaf: Step, tolerance: float) -> Step:
     """Return the best scored root as a Step, or `leaf` where none is feasible or it costs less."""
-    root = best_root(scores.costs, scores.empties, scores.ginis, n_splits, tolerance)
-    if root == LEAF or scores.costs[root] > leaf.cost + tolerance:
+    stay_apart()
+    root = best_root(real, index, n_splits, tolerance)
+    if root == LEAF or real[ROOT_COST, root] > leaf.cost + tolerance:
         return leaf
     return Step(
-        scores.costs[root], scores.empties[root], scores.ginis[root], root, scores.low[root],
-        scores.high[root], scores.low_costs[root], scores.high_costs[root],
+        real[ROOT_COST, root], index[EMPTY, root], real[ROOT_GINI, root], root, index[LOW_CHILD, root],
+        index[HIGH_CHILD, root], real[LOW_COST, root], real[HIGH_COST, root],
     )  # fmt: skip
 
 
-@kernel
+@inner
+def solve_one(rules: Rules, n_splits: int, real: np.ndarray, index: np.ndarray) -> Step:
+    """Return the best single split of the node in the tables."""
+    stay_apart()
+    leaf = leaf_step(rules, real, 1)
+    if index[N_ROWS, 0] < rules.min_internal:
+        return leaf
+    n_classes = rules.prices.shape[0]
+    low, high = real[CELL_LOW], real[CELL_HIGH]
+    for root in range(n_splits):
+        real[ROOT_COST, root] = np.inf
+        if not separates(rules, index, root):
+            continue
+        for c in range(n_classes):
+            high[c] = real[ONES + c, root]
+            low[c] = real[TOTAL, c] - high[c]
+        real[LOW_COST, root] = leaf_loss(rules, low)
+        real[HIGH_COST, root] = leaf_loss(rules, high)
+        real[ROOT_COST, root] = real[LOW_COST, root] + real[HIGH_COST, root]
+        real[ROOT_GINI, root] = tie_gini(rules, low) + tie_gini(rules, high)
+        index[EMPTY, root] = 0
+        index[LOW_CHILD, root] = LEAF
+        index[HIGH_CHILD, root] = LEAF
+    return best_step(real, index, n_splits, leaf, TOLERANCE * weight_of(real, n_classes))
+
+
+@inner
 def next_root(bounds: np.ndarray, n_splits: int, most: float) -> int:
     """Return the root with the least bound (the first of equals), or LEAF when that exceeds `most`."""
     least = np.inf
@@ -380,43 +374,49 @@ def next_root(bounds: np.ndarray, n_splits: int, most: float) -> int:
     return root if least <= most else LEAF
 
 
-@kernel
-def forget_after(root: int, bounds: np.ndarray, n_splits: int) -> None:
-    """Strike the roots after one that nothing can beat: of equals the smallest wins."""
-    for j in range(root + 1, n_splits):
-        bounds[j] = np.inf
+@inner
+def cannot_be_beaten(real: np.ndarray, index: np.ndarray, root: int, tolerance: float) -> bool:
+    """Tell whether a scored root costs nothing: of the roots that do, the smallest wins."""
+    free = real[ROOT_COST, root] <= tolerance and real[ROOT_GINI, root] <= tolerance
+    return free and index[EMPTY, root] == 0
 
 
-@kernel
+@inner
 def solve_two(
-    rules: Rules, counts: np.ndarray, groups: Groups, n_splits: int, margins: Margins, space: Space
-) -> Step:
-    """Return the optimal two-step tree of the node with these counts and margins (eq. (1), in closed form)."""
-    leaf = leaf_step(rules, margins, 2)
-    if margins.n_rows[0] < rules.min_internal:
+    rules: Rules, counts: np.ndarray, groups: Groups, n_splits: int, real: np.ndarray, index: np.ndarray,
+    single: np.ndarray,
+) -> Step:  # fmt: skip
+    """Return the optimal two-step tree of the node with these counts and tables (eq. (1), in closed form)."""
+    stay_apart()
+    leaf = leaf_step(rules, real, 2)
+    if index[N_ROWS, 0] < rules.min_internal:
         return leaf
-    scores, roots = space.scores, space.bounds.roots
-    bound_roots(rules, counts, groups, n_splits, margins, space.bounds)
-    tolerance = TOLERANCE * margins.total.sum()
-    slack = slack_of(rules, groups, margins)
-    scores.costs[:n_splits] = np.inf
+    n_classes = rules.prices.shape[0]
+    bound_roots(rules, counts, groups, n_splits, real, single)
+    weight = weight_of(real, n_classes)
+    tolerance = TOLERANCE * weight
+    slack = slack_of(rules, groups, weight)
+    bounds, costs = real[BOUND], real[ROOT_COST]
+    for k in range(n_splits):
+        costs[k] = np.inf
     best = np.inf
+    last = n_splits
     while True:
-        root = next_root(roots, n_splits, best + slack)
+        root = next_root(bounds, last, best + slack)
         if root == LEAF:
             break
-        roots[root] = np.inf
-        if not separates(rules, margins, root):
+        bounds[root] = np.inf
+        if not separates(rules, index, root):
             continue
-        _weigh_pairs(counts, groups, n_splits, root, space.pairs)
-        low = best_child(rules, margins, space.pairs, n_splits, root, 0)
-        high = best_child(rules, margins, space.pairs, n_splits, root, 1)
-        scores.costs[root] = low[0] + high[0]
-        scores.empties[root] = low[1] + high[1]
-        scores.ginis[root] = low[2] + high[2]
-        scores.low_costs[root], scores.low[root] = low[0], low[3]
-        scores.high_costs[root], scores.high[root] = high[0], high[3]
-        best = min(best, scores.costs[root])
-        if scores.costs[root] <= tolerance and scores.empties[root] == 0 and scores.ginis[root] <= tolerance:
-            forget_after(root, roots, n_splits)
-    return best_step(scores, n_splits, leaf, tolerance)
+        _weigh_pairs(counts, groups, n_splits, root, n_classes, real, index)
+        low = best_child(rules, real, index, n_splits, root, 0)
+        high = best_child(rules, real, index, n_splits, root, 1)
+        costs[root] = low[0] + high[0]
+        index[EMPTY, root] = low[1] + high[1]
+        real[ROOT_GINI, root] = low[2] + high[2]
+        real[LOW_COST, root], index[LOW_CHILD, root] = low[0], low[3]
+        real[HIGH_COST, root], index[HIGH_CHILD, root] = high[0], high[3]
+        best = min(best, costs[root])
+        if cannot_be_beaten(real, index, root, tolerance):
+            last = root
+    return best_step(real, index, n_splits, leaf, tolerance)

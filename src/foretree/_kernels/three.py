@@ -6,66 +6,52 @@ import numpy as np
 
 from foretree._kernels.bits import WORD
 from foretree._kernels.clock import seconds
-from foretree._kernels.exact import GINI, LEAF, MISCLASSIFICATION, TOLERANCE, Margins, Rules
-from foretree._kernels.jit import kernel
+from foretree._kernels.exact import (
+    BOUND, EMPTY, GINI, GUESS, HIGH_CHILD, HIGH_COST, KEPT, LEAF, LOW_CHILD, LOW_COST, MISCLASSIFICATION, N_INDEX,
+    N_ROWS, ONES, ROOT_COST, ROOT_GINI, ROWS, TOLERANCE, Rules, weight_of,
+)  # fmt: skip
+from foretree._kernels.jit import inner, stay_apart
 from foretree._kernels.node import compact, gather, padded
 from foretree._kernels.pairs import LANES, add_pairs, clear_pairs
 from foretree._kernels.steps import (
-    Groups, Scores, Space, Step, best_step, bound_roots, forget_after, leaf_step, next_root, separates,
-    slack_of, solve_two, weigh_margins,
+    SIZES, WORDS, Groups, Space, Step, best_step, bound_roots, cannot_be_beaten, leaf_step, next_root, separates,
+    slack_of, solve_two, take_diagonal, weigh_margins,
 )  # fmt: skip
+
+# Places of `clock` behind the two that the clock itself writes.
+LATE = 2
 
 
 class Sides(NamedTuple):
-    """The two sides of one root of a three-step tree, and what is known of every such root."""
+    """The two sides of one root of a three-step tree; the tables are as a node's."""
 
-    counts: np.ndarray  # (2, G, width, width) int32
+    counts: np.ndarray  # (2 G, width, width) int32, side 0 first
     ones: np.ndarray  # (G, width) int32
-    margins: Margins
-    rows: np.ndarray  # (n_rows,) int32
-    starts: np.ndarray  # (G + 1,)
-    entries: np.ndarray  # (G,)
-    scores: Scores
-    bounds: np.ndarray  # (width,)
-    guesses: np.ndarray  # (width,)
-    clock: np.ndarray  # (2,) int64
-    late: np.ndarray  # (1,) whether a deadline cut the last search short
+    marks: np.ndarray  # (2, G + 1) int64: where each group of `rows` begins, and the entries of the side at hand
+    rows: np.ndarray  # (n_rows + 1,) int32
+    real: np.ndarray
+    index: np.ndarray
+    clock: np.ndarray  # (3,) int64: the clock's two words, and whether a deadline cut the last search short
 
 
-@kernel
-def make_sides(n_rows: int, width: int, n_groups: int, n_classes: int) -> Sides:
-    """Allocate for nodes of up to `n_rows` rows and `width` splits."""
-    margins = Margins(
-        np.empty((n_classes, width)),
-        np.empty(width, np.int64),
-        np.empty(n_classes),
-        np.empty(1, np.int64),
-    )
-    scores = Scores(
-        np.empty(width),
-        np.empty(width, np.int64),
-        np.empty(width),
-        np.empty(width, np.int64),
-        np.empty(width, np.int64),
-        np.empty(width),
-        np.empty(width),
-    )
+@inner
+def make_sides(n_rows: int, n_splits: int, n_groups: int, n_classes: int) -> Sides:
+    """Allocate for nodes of up to `n_rows` rows and `n_splits` splits."""
+    stay_apart()
+    lanes = padded(n_splits)
+    wide = max(lanes, padded(n_classes))
     return Sides(
-        np.empty((2, n_groups, width, width), np.int32),
-        np.empty((n_groups, width), np.int32),
-        margins,
-        np.empty(n_rows, np.int32),
-        np.zeros(n_groups + 1, np.int64),
-        np.zeros(n_groups, np.int64),
-        scores,
-        np.empty(width),
-        np.empty(width),
-        np.empty(2, np.int64),
-        np.zeros(1, np.bool_),
+        np.empty((2 * n_groups, lanes, lanes), np.int32),
+        np.empty((n_groups, lanes), np.int32),
+        np.zeros((2, n_groups + 1), np.int64),
+        np.empty(n_rows + 1, np.int32),
+        np.empty((ONES + 2 * n_classes, wide), np.float64),
+        np.empty((N_INDEX, wide), np.int64),
+        np.zeros(3, np.int64),
     )
 
 
-@kernel
+@inner
 def _take_side(
     words: np.ndarray, rows: np.ndarray, starts: np.ndarray, ends: np.ndarray, split: int, side: int,
     sides: Sides,
@@ -74,63 +60,74 @@ def _take_side(
     word = split // WORD
     bit = np.uint32(split % WORD)
     at = 0
+    taken = sides.rows
     for group in range(starts.size):
-        sides.starts[group] = at
+        sides.marks[WORDS, group] = at
         for place in range(starts[group], ends[group]):
-            sides.rows[at] = rows[place]
+            taken[at] = rows[place]
             at += np.int64((words[rows[place], word] >> bit) & np.uint32(1)) == side
-    sides.starts[starts.size] = at
+    sides.marks[WORDS, starts.size] = at
 
 
-@kernel
-def _count_sides(
+@inner
+def _count_smaller_side(
     words: np.ndarray, rows: np.ndarray, starts: np.ndarray, ends: np.ndarray, root: int, n_splits: int,
     space: Space, sides: Sides,
 ) -> int:  # fmt: skip
-    """Count the pairs of the side with fewer rows, counts[side], and return that side."""
-    side = 1 if 2 * space.margins.rows[root] <= space.margins.n_rows[0] else 0
-    _take_side(words, rows, starts, ends, space.kept[root], side, sides)
+    """Count the pairs of the side with fewer rows; return which it is."""
+    stay_apart()
+    side = 1 if 2 * space.index[ROWS, root] <= space.index[N_ROWS, 0] else 0
+    _take_side(words, rows, starts, ends, space.index[KEPT, root], side, sides)
     width = padded(n_splits)
-    counts = sides.counts[side]
+    n_groups = starts.size
+    counts = sides.counts[side * n_groups : (side + 1) * n_groups]
     clear_pairs(counts, n_splits, width)
     step = space.columns.shape[0] * WORD
-    for group in range(starts.size):
-        for first in range(sides.starts[group], sides.starts[group + 1], step):
-            last = min(first + step, sides.starts[group + 1])
+    first_of = sides.marks[WORDS]
+    for group in range(n_groups):
+        for first in range(first_of[group], first_of[group + 1], step):
+            last = min(first + step, first_of[group + 1])
             at = gather(words, sides.rows, first, last, space.columns, 0)
-            compact(space.columns, at, space.kept, n_splits)
+            compact(space.columns, at, space.index[KEPT], n_splits)
             add_pairs(space.columns, 0, at, n_splits, width, counts[group])
     return side
 
 
-@kernel
-def _subtract(whole: np.ndarray, part: np.ndarray, n_splits: int, out: np.ndarray) -> None:
-    """Write to out what is left of the pair counts `whole` without `part`, each (G, width, width)."""
+@inner
+def _subtract_side(whole: np.ndarray, n_splits: int, side: int, counts: np.ndarray) -> None:
+    """Write to the other side's half of counts (2 G, ., .) what `whole` has beyond the given side's."""
+    stay_apart()
     width = padded(n_splits)
-    for group in range(whole.shape[0]):
+    n_groups = whole.shape[0]
+    for group in range(n_groups):
         for split in range(n_splits):
             start = split - split % LANES
             minuend = whole[group, split, start:width]
-            subtrahend = part[group, split, start:width]
-            rest = out[group, split, start:width]
+            subtrahend = counts[side * n_groups + group, split, start:width]
+            rest = counts[(1 - side) * n_groups + group, split, start:width]
             for k in range(rest.size):
                 rest[k] = minuend[k] - subtrahend[k]
 
 
-@kernel
+@inner
 def _weigh_side(
-    side: int, counted: int, ends: np.ndarray, starts: np.ndarray, groups: Groups, n_splits: int, sides: Sides
-) -> None:
-    """Fill the margins of one side from the diagonal of its pair counts."""
-    for group in range(starts.size):
-        counted_rows = sides.starts[group + 1] - sides.starts[group]
-        sides.entries[group] = counted_rows if side == counted else ends[group] - starts[group] - counted_rows
-        for k in range(n_splits):
-            sides.ones[group, k] = sides.counts[side, group, k, k]
-    weigh_margins(sides.ones, sides.entries, groups, n_splits, sides.margins)
+    side: int, counted: int, starts: np.ndarray, ends: np.ndarray, groups: Groups, n_splits: int, n_classes: int,
+    sides: Sides,
+) -> np.ndarray:  # fmt: skip
+    """Fill the tables of one side from the diagonal of its pair counts, which are returned."""
+    stay_apart()
+    n_groups = starts.size
+    for group in range(n_groups):
+        entries = sides.marks[WORDS, group + 1] - sides.marks[WORDS, group]
+        whole = ends[group] - starts[group]
+        sides.marks[SIZES, group] = entries if side == counted else whole - entries
+    counts = sides.counts[side * n_groups : (side + 1) * n_groups]
+    take_diagonal(counts, n_splits, sides.ones)
+    weigh_margins(sides.ones, sides.marks[SIZES], groups, n_splits, n_classes, sides.real, sides.index)
+    return counts
 
 
-@kernel
+@inner
 def _most_per_weight(rules: Rules) -> float:
     """Return the most that one unit of weight adds to a tree's loss, or infinity where nothing is known."""
     if rules.loss == MISCLASSIFICATION:
@@ -138,100 +135,120 @@ def _most_per_weight(rules: Rules) -> float:
     return 2.0 if rules.loss == GINI else np.inf
 
 
-@kernel
+@inner
 def _bound_three(
     words: np.ndarray, rows: np.ndarray, starts: np.ndarray, ends: np.ndarray, n_splits: int, rules: Rules,
     groups: Groups, space: Space, sides: Sides, upper: float, deadline: float,
 ) -> None:  # fmt: skip
-    """Write a lower bound of each root's three-step loss to sides.bounds, the likeliest roots first.
+    """Write a lower bound of each root's three-step loss to BOUND of the node, the likeliest roots first.
 
     Rows that a root takes away from its larger side lower that side's two-step loss by no more than
     they can cost: loss(larger side) >= loss(node) - most * weight(smaller side).
     """
-    two_steps = bound_roots(rules, space.counts, groups, n_splits, space.margins, space.bounds)
-    guesses = sides.guesses
-    guesses[:n_splits] = space.bounds.roots[:n_splits]
-    slack = slack_of(rules, groups, space.margins)
+    stay_apart()
+    n_classes = rules.prices.shape[0]
+    real, index = space.real, space.index
+    two_steps = bound_roots(rules, space.counts, groups, n_splits, real, space.single)
+    guesses, bounds = real[GUESS], real[BOUND]
+    for k in range(n_splits):
+        guesses[k] = bounds[k]
+        bounds[k] = np.inf
+    total = weight_of(real, n_classes)
+    slack = slack_of(rules, groups, total)
     most = _most_per_weight(rules)
     free = rules.min_leaf <= 1 and rules.min_internal <= 2
-    total = space.margins.total.sum()
     best = upper
-    sides.bounds[:n_splits] = np.inf
-    sides.late[0] = False
+    sides.clock[LATE] = 0
     while True:
         root = next_root(guesses, n_splits, np.inf)
         if root == LEAF:
             break
         guesses[root] = np.inf
-        if not separates(rules, space.margins, root):
+        if not separates(rules, index, root):
             continue
         if deadline < np.inf and seconds(sides.clock) > deadline:
-            sides.late[0] = True
+            sides.clock[LATE] = 1
             break
         if two_steps == -np.inf:
-            sides.bounds[root] = -np.inf
+            bounds[root] = -np.inf
             continue
         weight = 0.0
-        for c in range(space.margins.total.size):
-            weight += space.margins.ones[c, root]
+        for c in range(n_classes):
+            weight += real[ONES + c, root]
         lost = two_steps - most * min(weight, total - weight)
         if lost > best + slack:
             continue
-        side = _count_sides(words, rows, starts, ends, root, n_splits, space, sides)
-        _weigh_side(side, side, ends, starts, groups, n_splits, sides)
-        small = bound_roots(rules, sides.counts[side], groups, n_splits, sides.margins, space.bounds)
+        side = _count_smaller_side(words, rows, starts, ends, root, n_splits, space, sides)
+        counts = _weigh_side(side, side, starts, ends, groups, n_splits, n_classes, sides)
+        small = bound_roots(rules, counts, groups, n_splits, sides.real, space.single)
         if small + max(lost, 0.0) > best + slack:
             continue
-        _subtract(space.counts, sides.counts[side], n_splits, sides.counts[1 - side])
-        _weigh_side(1 - side, side, ends, starts, groups, n_splits, sides)
-        large = bound_roots(rules, sides.counts[1 - side], groups, n_splits, sides.margins, space.bounds)
-        sides.bounds[root] = small + large
+        _subtract_side(space.counts, n_splits, side, sides.counts)
+        counts = _weigh_side(1 - side, side, starts, ends, groups, n_splits, n_classes, sides)
+        large = bound_roots(rules, counts, groups, n_splits, sides.real, space.single)
+        bounds[root] = small + large
         if free:
             best = min(best, small + large)
 
 
-@kernel
+@inner
+def _score_root(
+    words: np.ndarray, rows: np.ndarray, starts: np.ndarray, ends: np.ndarray, root: int, n_splits: int, rules: Rules,
+    groups: Groups, space: Space, sides: Sides,
+) -> None:  # fmt: skip
+    """Solve both sides of one root exactly and write what they cost to the node's tables."""
+    stay_apart()
+    real, index = space.real, space.index
+    n_classes = rules.prices.shape[0]
+    side = _count_smaller_side(words, rows, starts, ends, root, n_splits, space, sides)
+    _subtract_side(space.counts, n_splits, side, sides.counts)
+    real[ROOT_COST, root] = 0.0
+    real[ROOT_GINI, root] = 0.0
+    index[EMPTY, root] = 0
+    for answer in range(2):
+        counts = _weigh_side(answer, side, starts, ends, groups, n_splits, n_classes, sides)
+        step = solve_two(rules, counts, groups, n_splits, sides.real, sides.index, space.single)
+        real[ROOT_COST, root] += step.cost
+        real[ROOT_GINI, root] += step.gini
+        index[EMPTY, root] += step.empty
+        real[HIGH_COST if answer else LOW_COST, root] = step.cost
+        index[HIGH_CHILD if answer else LOW_CHILD, root] = step.root
+
+
+@inner
 def solve_three(
     words: np.ndarray, rows: np.ndarray, starts: np.ndarray, ends: np.ndarray, n_splits: int, rules: Rules,
     groups: Groups, space: Space, sides: Sides, upper: float, deadline: float,
 ) -> Step:  # fmt: skip
-    """Return the optimal three-step tree of the node counted in `space`; roots that cost over `upper` may be left out."""
-    leaf = leaf_step(rules, space.margins, 3)
-    if space.margins.n_rows[0] < rules.min_internal:
+    """Return the optimal three-step tree of the node counted in `space`; roots over `upper` may be left out."""
+    stay_apart()
+    real, index = space.real, space.index
+    leaf = leaf_step(rules, real, 3)
+    if index[N_ROWS, 0] < rules.min_internal:
         return leaf
     _bound_three(words, rows, starts, ends, n_splits, rules, groups, space, sides, upper, deadline)
-    scores = sides.scores
-    tolerance = TOLERANCE * space.margins.total.sum()
-    slack = slack_of(rules, groups, space.margins)
-    scores.costs[:n_splits] = np.inf
+    weight = weight_of(real, rules.prices.shape[0])
+    tolerance = TOLERANCE * weight
+    slack = slack_of(rules, groups, weight)
+    for k in range(n_splits):
+        real[ROOT_COST, k] = np.inf
     best = upper
+    last = n_splits
     while True:
-        root = next_root(sides.bounds, n_splits, best + slack)
+        root = next_root(real[BOUND], last, best + slack)
         if root == LEAF:
             break
-        if deadline < np.inf and sides.bounds[root] == -np.inf and seconds(sides.clock) > deadline:
-            sides.late[0] = True
+        if deadline < np.inf and real[BOUND, root] == -np.inf and seconds(sides.clock) > deadline:
+            sides.clock[LATE] = 1
             break
-        sides.bounds[root] = np.inf
-        side = _count_sides(words, rows, starts, ends, root, n_splits, space, sides)
-        _subtract(space.counts, sides.counts[side], n_splits, sides.counts[1 - side])
-        scores.costs[root], scores.empties[root], scores.ginis[root] = 0.0, 0, 0.0
-        for answer in (0, 1):
-            _weigh_side(answer, side, ends, starts, groups, n_splits, sides)
-            step = solve_two(rules, sides.counts[answer], groups, n_splits, sides.margins, space)
-            scores.costs[root] += step.cost
-            scores.empties[root] += step.empty
-            scores.ginis[root] += step.gini
-            if answer:
-                scores.high[root], scores.high_costs[root] = step.root, step.cost
-            else:
-                scores.low[root], scores.low_costs[root] = step.root, step.cost
-        best = min(best, scores.costs[root])
-        if scores.costs[root] <= tolerance and scores.empties[root] == 0 and scores.ginis[root] <= tolerance:
-            forget_after(root, sides.bounds, n_splits)
-    if sides.late[0]:
+        real[BOUND, root] = np.inf
+        _score_root(words, rows, starts, ends, root, n_splits, rules, groups, space, sides)
+        best = min(best, real[ROOT_COST, root])
+        if cannot_be_beaten(real, index, root, tolerance):
+            last = root
+    three = best_step(real, index, n_splits, leaf, tolerance)
+    if sides.clock[LATE]:
         # Two steps are at hand in any case, and may be better than the three-step roots that were reached.
-        two = solve_two(rules, space.counts, groups, n_splits, space.margins, space)
-        three = best_step(scores, n_splits, leaf, tolerance)
+        two = solve_two(rules, space.counts, groups, n_splits, real, index, space.single)
         return two if two.cost < three.cost - tolerance else three
-    return best_step(scores, n_splits, leaf, tolerance)
+    return three
