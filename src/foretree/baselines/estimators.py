@@ -82,7 +82,7 @@ class _MioTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
         task = Task(points, self.max_depth, self.regularization)
         self._refuse_what_does_not_fit(task)
         begin = None
-        if self.warm_start is not None:
+        if self.warm_start:
             begin = pruned(warm_tree(self.warm_start, task), points, self.regularization)
         self._keep_best(task, begin, self._solved(task, clock, begin))
         return self
@@ -94,7 +94,8 @@ class _MioTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
 
     def predict_proba(self, X: Any) -> Floats:
         """The shares (n, C) of the classes among the training rows of each row's leaf."""
-        return self._shares[self.apply(X)]
+        leaf = self.apply(X)
+        return self._shares[leaf]
 
     def apply(self, X: Any) -> Indices:
         """The leaf of each row of X (n, p), numbered in heap order."""
@@ -111,7 +112,8 @@ class _MioTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
             raise ValueError(f"regularization={self.regularization!r}: choose λ from 0 to below 1.")
         if self.time_limit is not None and not self.time_limit > 0:
             raise ValueError(f"time_limit={self.time_limit!r}: give seconds above 0, or None for no limit.")
-        if self.warm_start is not None and self.warm_start not in STARTS:
+        # scikit-learn's own word for no warm start is False.
+        if self.warm_start not in (None, False, *STARTS):
             known = ", ".join(map(repr, STARTS))
             raise ValueError(f"warm_start={self.warm_start!r} is unknown: choose None or one of {known}.")
         solver_named(self.solver)
@@ -123,7 +125,7 @@ class _MioTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
             raise MemoryError(
                 f"{type(self).__name__} at max_depth={self.max_depth} over {int(task.points.total)} rows and "
                 f"{task.n_columns} columns needs about {need / 1e9:.3g} GB and memory_limit is "
-                f"{limit / 1e9:.3g} GB: take fewer rows, a lower max_depth, or BendersOCTClassifier(solver='scip')."
+                f"{limit / 1e9:.3g} GB: take fewer rows, a lower max_depth, or BendersOCTClassifier on SCIP."
             )
 
     def _entries(self, task: Task) -> int:

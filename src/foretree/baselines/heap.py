@@ -94,9 +94,26 @@ def grown(points: Points, depth: int, choose: Choose) -> HeapTree:
     return HeapTree(depth, splits, labels)
 
 
+def _refit(tree: HeapTree, points: Points) -> HeapTree:
+    """The tree with its leaves' best classes; a split that separates nothing gives way to what is below."""
+    origin = {0: 0}
+
+    def choose(node: int, rows: Indices, separates: NDArray[np.bool_]) -> int:
+        place = origin.get(node, tree.splits.size)
+        while place < tree.splits.size and tree.splits[place] != LEAF:
+            split = int(tree.splits[place])
+            if separates[split]:
+                origin[2 * node + 1], origin[2 * node + 2] = 2 * place + 1, 2 * place + 2
+                return split
+            place = 2 * place + 1 + int(points.rows[rows[0], split])
+        return LEAF
+
+    return grown(points, tree.depth, choose)
+
+
 def pruned(tree: HeapTree, points: Points, regularization: float) -> HeapTree:
     """The tree without the splits that do not earn `regularization`, and with its leaves' best classes."""
-    refit = grown(points, tree.depth, lambda node, _rows, _separates: int(tree.splits[node]))
+    refit = _refit(tree, points)
     splits = refit.splits.copy()
     leaf = refit.apply(points.rows)
     counts = np.zeros((refit.labels.size, points.weights.shape[1]))

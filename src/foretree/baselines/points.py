@@ -1,5 +1,6 @@
 """Binary rows and their classes, with identical rows merged into weights."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,7 +38,7 @@ def merged(X: NDArray[np.bool_], labels: Indices, n_classes: int) -> Points:
     return Points(np.ascontiguousarray(X[first]), weights)
 
 
-def as_binary(X: Floats, names: list[object]) -> NDArray[np.bool_]:
+def as_binary(X: Floats, names: Sequence[object]) -> NDArray[np.bool_]:
     """X as booleans, refused where a column holds anything but 0 and 1."""
     odd = (X != 0) & (X != 1)
     if odd.any():

@@ -12,7 +12,11 @@ from foretree.mio.model import Limits, Model, Solution
 if TYPE_CHECKING:
     from types import ModuleType
 
-STATUS = {"timelimit": "time limit reached", "memlimit": "memory limit reached"}
+STATUS = {
+    "timelimit": "time limit reached",
+    "memlimit": "memory limit reached",
+    "userinterrupt": "interrupted",
+}
 
 
 def load() -> "ModuleType":
@@ -37,6 +41,7 @@ def load_model(model: Model, relax: bool, limits: Limits) -> tuple[Any, list[Any
     pyscipopt = load()
     engine = pyscipopt.Model()
     engine.hideOutput()
+    engine.setParam("misc/catchctrlc", False)  # signals are noticed in `interrupt`, all alike
     if np.isfinite(limits.seconds):
         engine.setParam("limits/time", max(limits.seconds, 0.0))
     columns = [
