@@ -95,12 +95,10 @@ def report(rows: list[dict[str, Any]]) -> bool:
     """Print the table; return whether foretree with about as many columns beats scikit-learn's quickest."""
     peers = [row for row in rows if row["encoder"].startswith("scikit-learn")]
     fit, transform = (min(peer[step] for peer in peers) for step in ("fit", "transform"))
-    print(
-        f"{'encoder':24}{'columns':>8}{'fit+transform':>15}{'transform':>11}{'x fit':>8}{'x transform':>13}"
-    )
+    print(f"{'encoder':24}{'splits':>7}{'fit+transform':>15}{'transform':>11}{'x fit':>8}{'x transform':>13}")
     for row in rows:
         print(
-            f"{row['encoder']:24}{row['columns']:8}{row['fit']:13.3f} s{row['transform']:9.3f} s"
+            f"{row['encoder']:24}{row['columns']:7}{row['fit']:13.3f} s{row['transform']:9.3f} s"
             f"{fit / row['fit']:8.1f}{transform / row['transform']:13.1f}"
         )
     ours = [row for row in rows if row not in peers]

@@ -1,7 +1,7 @@
 """One column of any table as plain numbers or as codes of labels."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from numbers import Number
 from typing import Any, Literal
@@ -99,7 +99,7 @@ def column_of_series(series: "nw.Series[Any]", name: str) -> Column:
             return column_of_objects(series.to_list(), name)
     if series.null_count() == len(series):
         return Numbers(name, "empty", np.full(len(series), np.nan))
-    raise TypeError(_unknown_type_text(name, dtype))
+    raise TypeError(_unknown_type_text(name, getattr(series.to_native(), "dtype", dtype)))
 
 
 def _unknown_type_text(name: str, dtype: Any) -> str:
@@ -163,22 +163,18 @@ def _arrow_text(array: Any, name: str) -> Labels:
 
 def _categories(series: "nw.Series[Any]", name: str) -> Labels:
     native = series.to_native()
-    ordered = nw.is_ordered_categorical(series)
     if series.implementation.is_pandas():
-        return Labels(name, native.cat.codes.to_numpy(), native.cat.categories.tolist(), ordered)
+        return Labels(name, native.cat.codes.to_numpy(), native.cat.categories.tolist(), native.cat.ordered)
     if series.implementation.is_pyarrow():
-        return Labels(*_fields(_arrow_text(native, name)), ordered)
-    labels = series.cat.get_categories().to_list() if ordered else []
+        ordered = nw.is_ordered_categorical(series)
+        return replace(_arrow_text(native, name), ordered=ordered)
     text = _text(series.cast(nw.String()), name)
-    if not ordered:
+    if not isinstance(series.dtype, nw.Enum):
         return text
-    place = {label: code for code, label in enumerate(labels)}
-    new_code = np.array([place[label] for label in text.labels] + [-1], np.int32)
-    return Labels(name, new_code[text.codes], labels, True)
-
-
-def _fields(column: Labels) -> tuple[str, NDArray[Any], Sequence[Any]]:
-    return column.name, column.codes, column.labels
+    order = list(series.dtype.categories)
+    place = {label: code for code, label in enumerate(order)}
+    place_of_code = np.array([place[label] for label in text.labels] + [-1], np.int32)
+    return Labels(name, place_of_code[text.codes], order, ordered=True)
 
 
 def column_of_objects(values: list[Any], name: str) -> Column:

@@ -169,10 +169,10 @@ def _lost_column_text(lost: list[str], names: tuple[str, ...]) -> str:
 
 
 def _no_split_text(table: Table) -> str:
-    rows = "1 sample" if table.n_rows == 1 else f"{table.n_rows} rows"
+    rows = "only row (1 sample)" if table.n_rows == 1 else f"{table.n_rows} rows"
     return (
-        f"No column of X gives a question: in the {rows}, each of the {len(table.names)} columns holds a "
-        "single value, or categories that are all rarer than min_category_size. Pass columns that vary."
+        f"No column of X gives a question: in the {rows}, each column holds a single "
+        "value, or categories that are all rarer than min_category_size. Pass columns that vary."
     )
 
 

@@ -73,18 +73,20 @@ def _read_any(X: Any) -> Table:
         )
     try:
         frame = nw.from_native(X, eager_only=True)
+        names: Sequence[Any] = frame.columns
     except TypeError:
         return _read_array(X)
-    return _read_frame(frame)
-
-
-def _read_frame(frame: "nw.DataFrame[Any]") -> FrameTable:
-    names: Sequence[Any] = frame.columns
+    except nw.exceptions.DuplicateError:
+        names = list(getattr(X, "column_names", None) or X.columns)
     repeated = [name for name, count in Counter(names).items() if count > 1]
     if repeated:
         raise ValueError(
             f"The column name {repeated[0]!r} occurs more than once; give every column its own name."
         )
+    return _read_frame(frame, names)
+
+
+def _read_frame(frame: "nw.DataFrame[Any]", names: Sequence[Any]) -> FrameTable:
     n_strings = sum(isinstance(name, str) for name in names)
     if 0 < n_strings < len(names):
         other = next(name for name in names if not isinstance(name, str))
@@ -103,14 +105,27 @@ def _read_array(X: Any) -> ArrayTable:
                 f"A lazy table was passed ({type(X).__name__}); read it first with X.{collect}()."
             )
     try:
-        values = np.asarray(X)
+        values = _with_none(X) if isinstance(X, np.ma.MaskedArray) else np.asarray(X)
         if values.dtype.kind in "US" and not hasattr(X, "dtype"):
             # Among lists, NumPy would turn the numbers beside a string into strings.
             values = np.asarray(X, dtype=object)
     except ValueError as error:
-        raise ValueError(f"X is no table: {error}. Every row must have the same number of values.") from error
+        raise ValueError(
+            f"X is no table: its rows must all have the same number of values ({error})."
+        ) from error
+    if values.ndim == 0:
+        raise ValueError(
+            f"X has the type {type(X).__name__} and is no table; pass a data frame, a 2D array or a list of rows."
+        )
     _check_two_dimensions(values)
     return ArrayTable(values, _numbered(values.shape[1]))
+
+
+def _with_none(masked: "np.ma.MaskedArray[Any, Any]") -> NDArray[Any]:
+    # A plain conversion would show the values that the mask hides.
+    values = masked.data.astype(object)
+    values[np.ma.getmaskarray(masked)] = None
+    return values
 
 
 def _check_two_dimensions(values: NDArray[Any]) -> None:
