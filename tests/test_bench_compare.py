@@ -1,7 +1,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bench_fakes import study_table
@@ -60,6 +60,7 @@ accuracies = st.lists(
 )
 
 
+@settings(deadline=None)
 @given(accuracies)
 def test_wins_losses_and_ties_are_all_instances(values):
     counts = compare.counts(instances(values)).loc[2]
@@ -69,6 +70,7 @@ def test_wins_losses_and_ties_are_all_instances(values):
     assert counts.loc["A", "wins"] == sum(a > b for a, b in rounded)
 
 
+@settings(deadline=None)
 @given(accuracies)
 def test_the_best_has_no_gap_and_none_is_below_zero(values):
     gaps = compare.gaps_over_instances(instances(values))
@@ -77,6 +79,7 @@ def test_the_best_has_no_gap_and_none_is_below_zero(values):
         assert gaps["A"].mean == 0
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=1, max_size=20))
 def test_the_pareto_front_is_what_nothing_beats(points):
     cost, gain = np.array(points, dtype=float).T
@@ -98,6 +101,7 @@ def test_joined_runs_are_the_longest_only():
     assert compare.indistinct(pd.Series([1.0, 3.0]), 1.0) == []
 
 
+@settings(deadline=None)
 @given(st.lists(st.floats(1, 6), min_size=2, max_size=8), st.floats(0.1, 3))
 def test_two_ranks_share_a_bar_exactly_when_they_are_near(values, difference):
     bars = compare.indistinct(pd.Series(values), difference)
@@ -133,6 +137,7 @@ def test_agreement_is_to_print_alike():
     assert list(both["same_test"]) == [True] * 4
 
 
+@settings(deadline=None)
 @given(st.integers(0, 1000))
 def test_what_is_printed_prints_as_itself(thousandths):
     assert compare.as_printed(pd.Series([thousandths / 1000])).tolist() == [thousandths / 1000]

@@ -8,7 +8,15 @@ from bench_fakes import outcome
 from foretree.bench import figures, layout, questions, report, results, study
 from foretree.bench.store import Key, Outcome, Store
 
-TITLES = {"cart-g": 0.70, "cart-m": 0.69, "greedy-g": 0.70, "rst-m": 0.75, "rst-g": 0.76, "hybrid": 0.77}
+TITLES = {
+    "cart-g": 0.70,
+    "cart-m": 0.69,
+    "greedy-m": 0.69,
+    "greedy-g": 0.70,
+    "rst-m": 0.75,
+    "rst-g": 0.76,
+    "hybrid": 0.77,
+}
 TITLES |= {"rst3-m": 0.765, "rst3-g": 0.77, "rst4-m": 0.766, "benders": 0.72, "cart-full": 0.7}
 
 

@@ -8,7 +8,7 @@ import time
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bench_fakes import key, outcome
@@ -45,6 +45,7 @@ def store(tmp_path):
 numbers = st.none() | st.floats(0, 1)
 
 
+@settings(max_examples=40, deadline=None)
 @given(
     st.builds(Key, *[st.text()] * 2, *[st.integers(0, 99)] * 2, *[st.text()] * 3),
     st.builds(

@@ -21,6 +21,7 @@ from foretree.bench.store import Key, Outcome
 
 Labels = npt.NDArray[np.int64]
 _WARM_UP_ROWS = 256
+_PROVEN = 1e-9
 
 
 @dataclass(frozen=True)
@@ -105,15 +106,19 @@ def _measure(method: methods.Method, job: Job, fold: _Fold) -> Outcome:
         predicted = np.asarray(model.predict(fold.test))
         predict_seconds = time.perf_counter() - start
         fitted = np.asarray(model.predict(fold.train))
-    at_limit = bool(getattr(model, "timed_out_", False))
+    unproven = _is_unproven(model)
+    n_leaves = _n_leaves(model, fold.train)
+    if unproven and n_leaves == 1:
+        # The solvers' last resort is a single leaf, which the paper counts as no solution.
+        return Outcome("timeout", "no tree but a single leaf within the time limit", fit_seconds=fit_seconds)
     return Outcome(
-        "limit" if at_limit else "ok",
-        "the time limit came before the proof of optimality" if at_limit else "",
+        "limit" if unproven else "ok",
+        "the time limit came before the proof of optimality" if unproven else "",
         train_accuracy=_accuracy(fold.train_labels, fitted),
         test_accuracy=_accuracy(fold.test_labels, predicted),
         train_balanced=_balanced(fold.train_labels, fitted),
         test_balanced=_balanced(fold.test_labels, predicted),
-        n_leaves=_n_leaves(model),
+        n_leaves=n_leaves,
         loss=_loss(_minimised(method, job.key.depth), model, fold, fitted),
         fit_seconds=fit_seconds,
         predict_seconds=predict_seconds,
@@ -136,12 +141,19 @@ def _balanced(labels: Labels, predicted: npt.NDArray[Any]) -> float:
     return float(np.mean([right[labels == code].mean() for code in np.unique(labels)]))
 
 
-def _n_leaves(model: Any) -> int | None:
+def _is_unproven(model: Any) -> bool:
+    gap = max(getattr(model, "optimality_gap_", 0.0), getattr(model, "gap_", 0.0))
+    return gap > _PROVEN or str(getattr(model, "status_", "")).replace("_", " ").startswith("time limit")
+
+
+def _n_leaves(model: Any, train: npt.NDArray[np.uint8]) -> int | None:
     for name in ("get_n_leaves", "n_leaves_", "n_leaves"):
         value = getattr(model, name, None)
         if value is not None:
             return int(value() if callable(value) else value)
-    return None
+    if hasattr(model, "leaf_paths"):
+        return len(model.leaf_paths())
+    return len(np.unique(model.apply(train))) if hasattr(model, "apply") else None
 
 
 def _minimised(method: methods.Method, depth: int) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import shlex
 import sys
 import threading
 import time
@@ -100,7 +101,7 @@ def run(study: Study, store: Store, workers: Workers, out: TextIO | None = None)
     """Do every missing cell and store it the moment it is measured."""
     listed, notes = jobs(study)
     left = todo(store, listed)
-    number = store.start_run(" ".join(sys.argv), machine())
+    number = store.start_run(shlex.join(["foretree", *sys.argv[1:]]), machine())
     progress = _Progress(out or sys.stderr, left, n_done=len(listed) - len(left))
     stopped = False
     with _Heartbeat(store):

@@ -14,8 +14,8 @@ from foretree.bench.datasets import DatasetMissingError, Source, data_folder
 from foretree.bench.layout import Table
 
 LADDERS = {
-    "M": ("CART-M", "RST-M", "RST3-M", "RST4-M"),
-    "G": ("greedy-G (ours)", "RST-G", "RST3-G", "RST4-G"),
+    "M": ("greedy-M", "RST-M", "RST3-M", "RST4-M"),
+    "G": ("greedy-G", "RST-G", "RST3-G", "RST4-G"),
 }
 _MIN_STEPS = 3
 
