@@ -70,6 +70,9 @@ def ask(column: Column, index: int, rules: Rules, weight: FloatArray | None) -> 
 def _ask_labels(column: Labels, index: int, rules: Rules, weight: FloatArray | None) -> Questions:
     counts = _sizes(np.add(column.codes, 1, dtype=np.int64), weight, len(column.labels) + 1)
     missing, counts = float(counts[0]), counts[1:]
+    if not counts.any():
+        nothing = Numbers(column.name, "empty", np.full(len(column.codes), np.nan))
+        return _ask_numbers(nothing, index, rules, weight)
     if column.ordered:
         labels, sizes = list(column.labels), counts
     else:
@@ -82,7 +85,7 @@ def _ask_labels(column: Labels, index: int, rules: Rules, weight: FloatArray | N
         drafts, runs = _category_drafts(labels, sizes, missing, rules)
     runs = np.vstack([runs, np.zeros((1, 2), np.int32)])
     splits = _named(drafts, column.name, index, runs[-2], missing)
-    example = repr(labels[0]) if labels else ""
+    example = repr(labels[0])
     return Questions(column.name, "text", splits, runs, np.zeros(0), tuple(labels), example)
 
 
@@ -240,7 +243,8 @@ def _true_drafts(column: Numbers, seen: Seen, rules: Rules) -> tuple[FloatArray,
 
 def _exact_edges(values: FloatArray) -> tuple[FloatArray, NDArray[np.int64]]:
     """Edges such that number i and no other float has the code codes[i]."""
-    edges = np.unique(np.concatenate([np.nextafter(values, -np.inf), values]))
+    with np.errstate(over="ignore"):  # below the lowest float lies -inf
+        edges = np.unique(np.concatenate([np.nextafter(values, -np.inf), values]))
     return edges, np.searchsorted(edges, values, side="left")
 
 

@@ -115,7 +115,7 @@ def _read_array(X: Any) -> ArrayTable:
         ) from error
     if values.ndim == 0:
         raise ValueError(
-            f"X has the type {type(X).__name__} and is no table; pass a data frame, a 2D array or a list of rows."
+            f"X has the type {type(X).__name__} and is no table; pass a data frame, a 2D array or rows."
         )
     _check_two_dimensions(values)
     return ArrayTable(values, _numbered(values.shape[1]))
