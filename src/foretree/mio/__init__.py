@@ -1,7 +1,19 @@
 """The paper's formulations as linear and mixed-integer programs."""
 
+from foretree.mio.coupled import LabelledPlan, Node, coupled
 from foretree.mio.oct2 import oct2
 from foretree.mio.oct3 import Plan3, oct3
 from foretree.mio.pricing import PairSource, Priced, TableSource, priced_oct2
 
-__all__ = ["PairSource", "Plan3", "Priced", "TableSource", "oct2", "oct3", "priced_oct2"]
+__all__ = [
+    "LabelledPlan",
+    "Node",
+    "PairSource",
+    "Plan3",
+    "Priced",
+    "TableSource",
+    "coupled",
+    "oct2",
+    "oct3",
+    "priced_oct2",
+]
