@@ -59,7 +59,7 @@ def grow_in_kernel(rows: GroupedRows, loss: Loss, plan: GrowthPlan) -> Grown:
     )
     whole, real, n_nodes = grow_tree(
         rows.words, rows.n_splits, rows.order, rows.starts[:-1], rows.starts[1:], rows.groups, rules,
-        plan.max_depth, plan.lookahead,
+        plan.max_depth, plan.lookahead, True if plan.lookahead > 2 else None,
     )  # fmt: skip
     whole, real = whole[:n_nodes], real[:n_nodes]
     tree = Tree(

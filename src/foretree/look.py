@@ -14,10 +14,9 @@ from numpy.typing import NDArray
 
 from foretree._kernels.clock import seconds
 from foretree._kernels.exact import TOLERANCE
-from foretree._kernels.grow import look as kernel_look
-from foretree._kernels.grow import survey as kernel_survey
-from foretree._kernels.grow import workspace
-from foretree._kernels.three import LATE
+from foretree._kernels.grow import look_three, look_two, workspace
+from foretree._kernels.grow import survey as survey_splits
+from foretree._kernels.three import LATE, sides_for
 from foretree.costs import Limits, PairCosts, pair_costs
 from foretree.counts import MemoryRows, Path, Rows
 from foretree.groups import GroupedRows
@@ -95,15 +94,8 @@ class KernelLooker:
             loss.name, np.inf
         )
         self._grouped = rows
-        self._space: dict[int, Any] = {}
-
-    def _workspace(self, steps: int) -> Any:
-        if steps not in self._space:
-            rows = self._grouped
-            self._space[steps] = workspace(
-                rows.starts[:-1], rows.starts[1:], rows.n_splits, rows.n_classes, steps
-            )
-        return self._space[steps]
+        self._space = workspace(rows.starts[:-1], rows.starts[1:], rows.n_splits, rows.n_classes, True)
+        self._sides: Any = None
 
     def weigh(self, path: Path) -> Survey:
         """Return the node's survey without its splits."""
@@ -119,8 +111,8 @@ class KernelLooker:
         """Return the node's survey with the splits that may be its root, the cheapest in two steps first."""
         order, starts = self.rows.entries(path)
         rows = self._grouped
-        splits, bounds, weights = kernel_survey(
-            rows.words, order, starts[:-1], starts[1:], rows.n_splits, self.rules, rows.groups, self._workspace(2)[0]
+        splits, bounds, weights = survey_splits(
+            rows.words, order, starts[:-1], starts[1:], rows.n_splits, self.rules, rows.groups, self._space
         )
         promise = np.argsort(bounds, kind="stable")
         plain = self.weigh(path)
@@ -130,18 +122,22 @@ class KernelLooker:
         """Return the best tree of up to three steps."""
         order, starts = self.rows.entries(path)
         rows = self._grouped
-        space, sides = self._workspace(3 if steps > 2 else 2)
-        step, n_splits = kernel_look(
-            rows.words, order, starts[:-1], starts[1:], rows.n_splits, steps, self.rules, rows.groups, space,
-            sides, upper, deadline,
-        )  # fmt: skip
-        late = steps == 3 and bool(sides.clock[LATE])
-        bound = 0.0 if late else min(step.cost, upper)
-        low = high = None
-        if steps < 3 and step.root != LEAF:
-            low = Look(step.low_cost, step.low_cost, int(step.low))
-            high = Look(step.high_cost, step.high_cost, int(step.high))
-        return Look(float(step.cost), float(bound), int(step.root), low, high, int(n_splits))
+        where = (rows.words, order, starts[:-1], starts[1:], rows.n_splits)
+        if steps < 3:
+            step, n_splits = look_two(*where, steps, self.rules, rows.groups, self._space)
+            low = high = None
+            if step.root != LEAF:
+                low = Look(step.low_cost, step.low_cost, int(step.low))
+                high = Look(step.high_cost, step.high_cost, int(step.high))
+            return Look(float(step.cost), float(step.cost), int(step.root), low, high, int(n_splits))
+        if self._sides is None:
+            n_entries = int(rows.starts[-1])
+            self._sides = sides_for(n_entries, rows.n_splits, rows.groups.classes.size, rows.n_classes)
+        step, n_splits = look_three(
+            *where, self.rules, rows.groups, self._space, self._sides, upper, deadline
+        )
+        bound = 0.0 if self._sides.clock[LATE] else min(step.cost, upper)
+        return Look(float(step.cost), float(bound), int(step.root), n_splits=int(n_splits))
 
 
 Solver = Callable[[PairCosts, bool], Plan | None]

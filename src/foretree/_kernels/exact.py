@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from foretree._kernels.jit import inner, kernel, stay_apart
+from foretree._kernels.jit import inner, kernel
 
 MISCLASSIFICATION, GINI, ENTROPY, MATRIX = range(4)
 TOLERANCE = 1e-10
@@ -56,7 +56,6 @@ def gini_loss(weights: np.ndarray, n_classes: int) -> float:
 @kernel
 def leaf_loss(rules: Rules, weights: np.ndarray) -> float:
     """Return the loss of a leaf of class weights (C,)."""
-    stay_apart()
     n_classes = rules.prices.shape[0]
     if rules.loss == GINI:
         return gini_loss(weights, n_classes)
@@ -102,7 +101,6 @@ def best_child(
     rules: Rules, real: np.ndarray, index: np.ndarray, n_splits: int, root: int, side: int
 ) -> tuple[float, int, float, int]:
     """Return the branch's least loss, its empty leaves, their Gini and the child split (or LEAF)."""
-    stay_apart()
     n_classes = rules.prices.shape[0]
     branch, low, high = real[BRANCH], real[CELL_LOW], real[CELL_HIGH]
     costs, ginis = real[CHILD_COST], real[CHILD_GINI]
@@ -147,7 +145,6 @@ def best_child(
 @inner
 def best_root(real: np.ndarray, index: np.ndarray, n_splits: int, tolerance: float) -> int:
     """Return the root with the least (cost, empty leaves, gini, index), or LEAF where every cost is infinite."""
-    stay_apart()
     costs, ginis, empties = real[ROOT_COST], real[ROOT_GINI], index[EMPTY]
     cost = np.inf
     for j in range(n_splits):

@@ -5,7 +5,7 @@ import numpy as np
 from foretree._kernels.bits import WORD
 from foretree._kernels.clock import seconds
 from foretree._kernels.exact import BOUND, KEPT, LEAF, ONES, TOLERANCE, Rules, leaf_loss
-from foretree._kernels.jit import inner, kernel, stay_apart
+from foretree._kernels.jit import inner, kernel
 from foretree._kernels.node import padded, split_rows
 from foretree._kernels.steps import (
     CHUNK_WORDS, SIZES, Groups, Space, Step, bound_roots, count_node, make_space, separates, solve_one, solve_two,
@@ -39,40 +39,56 @@ def _is_pure(totals: np.ndarray) -> bool:
 
 
 @inner
-def _named(kept: np.ndarray, split: int) -> int:
-    return kept[split] if split >= 0 else LEAF
+def _count_and_weigh(
+    words: np.ndarray, rows: np.ndarray, starts: np.ndarray, ends: np.ndarray, n_splits: int, pairs: bool,
+    n_classes: int, groups: Groups, space: Space,
+) -> int:  # fmt: skip
+    """Fill the tables of a node with what its splits have alone, and counts with their pairs; the number of splits."""
+    n_kept = count_node(words, rows, starts, ends, n_splits, pairs, space)
+    for group in range(starts.size):
+        space.marks[SIZES, group] = ends[group] - starts[group]
+    weigh_margins(space.ones, space.marks[SIZES], groups, n_kept, n_classes, space.real, space.index)
+    return n_kept
+
+
+@inner
+def _named(kept: np.ndarray, step: Step) -> Step:
+    """Return the step in the table's own splits."""
+    root = kept[step.root] if step.root >= 0 else LEAF
+    low = kept[step.low] if step.low >= 0 else LEAF
+    high = kept[step.high] if step.high >= 0 else LEAF
+    return Step(step.cost, step.empty, step.gini, root, low, high, step.low_cost, step.high_cost)
 
 
 @kernel
-def look(
+def look_two(
     words: np.ndarray, rows: np.ndarray, starts: np.ndarray, ends: np.ndarray, n_splits: int, steps: int,
-    rules: Rules, groups: Groups, space: Space, sides: Sides, upper: float, deadline: float,
+    rules: Rules, groups: Groups, space: Space,
 ) -> tuple[Step, int]:  # fmt: skip
-    """Return the optimal tree of up to three steps at a node, in the table's own splits, and how many it had.
-
-    Of three steps, roots that cost more than `upper` may be left out, and the deadline (in seconds of
-    the kernels' clock) may cut the search short, which sides.clock[LATE] then tells.
-    """
-    stay_apart()
-    n_kept = count_node(words, rows, starts, ends, n_splits, steps > 1, space)
-    for group in range(starts.size):
-        space.marks[SIZES, group] = ends[group] - starts[group]
-    real, index = space.real, space.index
-    weigh_margins(space.ones, space.marks[SIZES], groups, n_kept, rules.prices.shape[0], real, index)
-    if steps == 1:
-        step = solve_one(rules, n_kept, real, index)
-    elif steps == 2:
-        step = solve_two(rules, space.counts, groups, n_kept, real, index, space.single)
+    """Return the optimal tree of one or two steps at a node, in the table's own splits, and how many it had."""
+    pairs = steps > 1
+    n_kept = _count_and_weigh(words, rows, starts, ends, n_splits, pairs, rules.prices.shape[0], groups, space)
+    if pairs:
+        step = solve_two(rules, space.counts, groups, n_kept, space.real, space.index, space.single)
     else:
-        step = solve_three(
-            words, rows, starts, ends, n_kept, rules, groups, space, sides, upper, deadline
-        )
-    kept = index[KEPT]
-    named = Step(
-        step.cost, step.empty, step.gini, _named(kept, step.root), _named(kept, step.low),
-        _named(kept, step.high), step.low_cost, step.high_cost,
-    )  # fmt: skip
-    return named, n_kept
+        step = solve_one(rules, n_kept, space.real, space.index)
+    return _named(space.index[KEPT], step), n_kept
+
+
+@kernel
+def look_three(
+    words: np.ndarray, rows: np.ndarray, starts: np.ndarray, ends: np.ndarray, n_splits: int, rules: Rules,
+    groups: Groups, space: Space, sides: Sides, upper: float, deadline: float,
+) -> tuple[Step, int]:  # fmt: skip
+    """Return the optimal tree of three steps at a node, in the table's own splits, and how many it had.
+
+    Roots that cost more than `upper` may be left out, and the deadline (in seconds of the kernels'
+    clock) may cut the search short, which sides.clock[LATE] then tells.
+    """
+    pairs = True
+    n_kept = _count_and_weigh(words, rows, starts, ends, n_splits, pairs, rules.prices.shape[0], groups, space)
+    step = solve_three(words, rows, starts, ends, n_kept, rules, groups, space, sides, upper, deadline)
+    return _named(space.index[KEPT], step), n_kept
 
 
 @kernel
@@ -81,12 +97,10 @@ def survey(
     groups: Groups, space: Space,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # fmt: skip
     """Return the splits that may be a node's root, a lower bound of each one's two-step loss, and its weight."""
-    n_kept = count_node(words, rows, starts, ends, n_splits, True, space)
-    for group in range(starts.size):
-        space.marks[SIZES, group] = ends[group] - starts[group]
     real, index = space.real, space.index
     n_classes = rules.prices.shape[0]
-    weigh_margins(space.ones, space.marks[SIZES], groups, n_kept, n_classes, real, index)
+    pairs = True
+    n_kept = _count_and_weigh(words, rows, starts, ends, n_splits, pairs, n_classes, groups, space)
     bound_roots(rules, space.counts, groups, n_kept, real, space.single)
     splits = np.empty(n_kept, np.int64)
     bounds = np.empty(n_kept)
@@ -104,16 +118,11 @@ def survey(
 
 @kernel
 def workspace(
-    starts: np.ndarray, ends: np.ndarray, n_splits: int, n_classes: int, lookahead: int
-) -> tuple[Space, Sides]:
-    """Allocate for nodes of the rows grouped at starts:ends (G,) and looks of up to `lookahead` steps."""
-    stay_apart()
-    n_groups = starts.size
+    starts: np.ndarray, ends: np.ndarray, n_splits: int, n_classes: int, pairs: bool
+) -> Space:
+    """Allocate for nodes of the rows grouped at starts:ends (G,), with pair counts or without."""
     n_words = min(words_of(starts, ends), CHUNK_WORDS)
-    space = make_space(n_words, n_splits, n_groups, n_classes, padded(n_splits) if lookahead > 1 else 0)
-    if lookahead > 2:
-        return space, make_sides(ends[n_groups - 1], n_splits, n_groups, n_classes)
-    return space, make_sides(0, 0, n_groups, n_classes)
+    return make_space(n_words, n_splits, starts.size, n_classes, padded(n_splits) if pairs else 0)
 
 
 @inner
@@ -139,7 +148,6 @@ def _weigh_node(
     first: np.ndarray, last: np.ndarray, rules: Rules, groups: Groups, whole: np.ndarray, real: np.ndarray
 ) -> None:
     """Write a node's record as a leaf: its class weights, rows and loss."""
-    stay_apart()
     totals = real[WEIGHTS:]
     for c in range(totals.size):
         totals[c] = 0.0
@@ -176,14 +184,19 @@ def _wait(
 @kernel
 def grow_tree(
     words: np.ndarray, n_splits: int, rows: np.ndarray, starts: np.ndarray, ends: np.ndarray, groups: Groups,
-    rules: Rules, max_depth: int, lookahead: int,
+    rules: Rules, max_depth: int, lookahead: int, third: bool | None,
 ) -> tuple[np.ndarray, np.ndarray, int]:  # fmt: skip
     """Grow a tree over words (n_rows, n_words); rows holds group g at starts[g]:ends[g] and is reordered.
+
+    `third` is None where the lookahead is below three: then Numba compiles without the third step,
+    in half the time.
 
     Returns the nodes in preorder as integers (., 6) and floats (., 3 + C), and how many there are.
     """
     n_groups, n_classes = groups.classes.size, rules.prices.shape[0]
-    space, sides = workspace(starts, ends, n_splits, n_classes, lookahead)
+    space = workspace(starts, ends, n_splits, n_classes, lookahead > 1)
+    if third is not None:
+        sides = make_sides(rows.size, n_splits, n_groups, n_classes)
     scratch = np.empty(rows.size, np.int32)
     clock = np.empty(2, np.int64)
     whole = np.empty((64, N_WHOLE), np.int64)
@@ -217,9 +230,14 @@ def grow_tree(
         steps = min(lookahead, left)
         plan = Step(known_cost, 0, 0.0, known, LEAF, LEAF, 0.0, 0.0)
         if known == _UNKNOWN:
-            plan, seen = look(
-                words, rows, first, last, n_splits, steps, rules, groups, space, sides, np.inf, np.inf
-            )
+            seen = 0
+            if third is not None:
+                if steps > 2:
+                    plan, seen = look_three(
+                        words, rows, first, last, n_splits, rules, groups, space, sides, np.inf, np.inf
+                    )
+            if steps < 3:
+                plan, seen = look_two(words, rows, first, last, n_splits, steps, rules, groups, space)
             whole[node, SPLITS_SEEN] = seen
             whole[node, STEPS] = steps
         weight = 0.0

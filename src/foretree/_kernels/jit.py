@@ -6,8 +6,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
-from numba import types
-from numba.extending import intrinsic
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -57,14 +55,3 @@ def _date_by_all_sources(dispatcher: Any) -> None:
         from numba.core.caching import NullCache
 
         dispatcher._cache = NullCache()
-
-
-@intrinsic
-def stay_apart(typingctx: Any) -> Any:
-    """Keep LLVM from copying the calling kernel into its callers, which would optimise each copy anew."""
-
-    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        builder.function.attributes.add("noinline")
-        return context.get_dummy_value()
-
-    return types.void(), codegen

@@ -3,7 +3,7 @@
 import numpy as np
 
 from foretree._kernels.bits import WORD, popcount, transpose32
-from foretree._kernels.jit import inner, kernel, stay_apart
+from foretree._kernels.jit import inner, kernel
 from foretree._kernels.pairs import LANES
 
 _PRIME = np.uint32(0x9E3779B1)
@@ -20,7 +20,6 @@ def gather(
     words: np.ndarray, rows: np.ndarray, first: int, last: int, columns: np.ndarray, at: int
 ) -> int:
     """Write rows[first:last] of words (., n_words) to columns (., 32 n_words) from word `at`; the next free word."""
-    stay_apart()
     block = np.empty(WORD, np.uint32)
     for base in range(first, last, WORD):
         size = min(WORD, last - base)
@@ -40,7 +39,6 @@ def gather(
 @inner
 def add_ones(columns: np.ndarray, first: int, last: int, ones: np.ndarray) -> None:
     """Add to ones[k] the rows with split k among the words first to last of columns (n_words, n_splits)."""
-    stay_apart()
     for word in range(first, last):
         row = columns[word]
         for k in range(ones.size):
@@ -64,7 +62,6 @@ def keep_splitting(ones: np.ndarray, n_entries: int, n_splits: int, kept: np.nda
 @kernel
 def compact(columns: np.ndarray, n_words: int, kept: np.ndarray, n_kept: int) -> None:
     """Move the kept columns to the front of columns (., .), in place, and clear the lanes behind them."""
-    stay_apart()
     width = padded(n_kept)
     for word in range(n_words):
         row = columns[word]
@@ -118,7 +115,6 @@ def keep_distinct(
     Group g has sizes[g] rows in the words bounds[g] to bounds[g + 1]. The smallest index stands for
     its set, so that ties between splits are decided as if none had been dropped.
     """
-    stay_apart()
     hashes = np.empty(n_splits, np.uint32)
     _hash_columns(columns, bounds, sizes, n_groups, n_splits, hashes)
     n_slots = 16
@@ -149,7 +145,6 @@ def split_rows(
     words: np.ndarray, rows: np.ndarray, first: int, last: int, split: int, scratch: np.ndarray
 ) -> int:
     """Order rows[first:last] stably, those without `split` first; return where those with it begin."""
-    stay_apart()
     word = split // WORD
     bit = np.uint32(split % WORD)
     low = first

@@ -8,7 +8,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from foretree._kernels.jit import kernel, stay_apart
+from foretree._kernels.jit import kernel
 
 LANES = 16
 TILE = 4
@@ -70,7 +70,6 @@ def _add_tile(typingctx: Any, columns: Any, first: Any, last: Any, split: Any, k
 @kernel
 def clear_pairs(counts: np.ndarray, n_splits: int, width: int) -> None:
     """Set to 0 what `add_pairs` of the same `n_splits` and `width` adds to, in counts (n_groups, ., .)."""
-    stay_apart()
     for group in range(counts.shape[0]):
         for split in range(n_splits):
             row = counts[group, split, split - split % LANES : width]
@@ -86,7 +85,6 @@ def add_pairs(
 
     Filled are the k from the multiple of 16 at or below j up to `width`, a multiple of 16 itself.
     """
-    stay_apart()
     for start in range(first, last, PASS_WORDS):
         end = min(start + PASS_WORDS, last)
         for split in range(0, n_splits, TILE):

@@ -14,7 +14,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from foretree._kernels.jit import inner, stay_apart
+from foretree._kernels.jit import inner
 from foretree._kernels.pairs import LANES
 
 FAR = 3e38
@@ -209,7 +209,6 @@ def lower_row(gini: bool, table: np.ndarray, n_classes: int, split: int, width: 
     LOW at j is the least loss of the two cells below x_j = 0 over child splits, HIGH below x_j = 1;
     of two classes Gini's are halved.
     """
-    stay_apart()
     if n_classes == 2:
         if gini:
             _gini_two(table, n_classes, split, width)

@@ -11,7 +11,7 @@ from foretree._kernels.exact import (
     MISCLASSIFICATION, N_INDEX, N_ROWS, ONES, ROOT_COST, ROOT_GINI, ROWS, TOLERANCE, TOTAL, Rules, best_child,
     best_root, leaf_loss, tie_gini, weight_of,
 )  # fmt: skip
-from foretree._kernels.jit import inner, stay_apart
+from foretree._kernels.jit import inner
 from foretree._kernels.node import (
     add_ones, compact, gather, keep_distinct, keep_splitting, padded,
 )  # fmt: skip
@@ -62,7 +62,6 @@ class Step(NamedTuple):
 @inner
 def make_space(n_words: int, n_splits: int, n_groups: int, n_classes: int, lanes: int) -> Space:
     """Allocate for passes of up to `n_words` words; `lanes` is the width of pair counts, 0 for none."""
-    stay_apart()
     width = padded((n_splits + WORD - 1) // WORD * WORD)
     wide = max(width, padded(n_classes))
     return Space(
@@ -98,7 +97,6 @@ def _load_node(
     words: np.ndarray, rows: np.ndarray, starts: np.ndarray, ends: np.ndarray, n_splits: int, space: Space
 ) -> int:
     """Gather a node that fits in one pass; keep and count its distinct splits; return their number."""
-    stay_apart()
     at = 0
     entries = 0
     n_groups = starts.size
@@ -132,20 +130,20 @@ def _count_in_passes(
     space: Space,
 ) -> None:  # fmt: skip
     """Count all splits of a node, or all their pairs, a pass of rows at a time."""
-    stay_apart()
     width = padded(n_splits)
     columns, ones, counts = space.columns, space.ones, space.counts
     _clear_ones(ones)
     if pairs:
         clear_pairs(counts, n_splits, width)
+    start = np.int64(0)  # a literal would compile the callees once more
     step = columns.shape[0] * WORD
     for group in range(starts.size):
         for first in range(starts[group], ends[group], step):
-            at = gather(words, rows, first, min(first + step, ends[group]), columns, 0)
+            at = gather(words, rows, first, min(first + step, ends[group]), columns, start)
             if pairs:
-                add_pairs(columns, 0, at, n_splits, width, counts[group])
+                add_pairs(columns, start, at, n_splits, width, counts[group])
             else:
-                add_ones(columns, 0, at, ones[group])
+                add_ones(columns, start, at, ones[group])
     if pairs:
         take_diagonal(counts, n_splits, ones)
     for k in range(n_splits):
@@ -166,7 +164,6 @@ def count_node(
     space: Space,
 ) -> int:  # fmt: skip
     """Fill ones, KEPT and, where `pairs`, counts with what splits the node; return how many splits do."""
-    stay_apart()
     if words_of(starts, ends) > space.columns.shape[0]:
         _count_in_passes(words, rows, starts, ends, n_splits, pairs, space)
         return n_splits
@@ -187,7 +184,6 @@ def weigh_margins(
     index: np.ndarray,
 ) -> None:  # fmt: skip
     """Turn ones[g, k] and the groups' entries into class weights and rows."""
-    stay_apart()
     for c in range(n_classes):
         real[TOTAL, c] = 0.0
         row = real[ONES + c]
@@ -216,7 +212,6 @@ def _weigh_pairs(
     index: np.ndarray,
 ) -> None:  # fmt: skip
     """Write the class weights and rows of `root` with every split, from the upper triangle of counts."""
-    stay_apart()
     rows = index[BOTH_ROWS]
     for k in range(n_splits):
         rows[k] = 0
@@ -244,7 +239,6 @@ def bound_roots(
     rules: Rules, counts: np.ndarray, groups: Groups, n_splits: int, real: np.ndarray, single: np.ndarray
 ) -> float:
     """Write a lower bound of each root's two-step loss to BOUND of the table `real`; return the least."""
-    stay_apart()
     bounds = real[BOUND]
     gini = rules.loss == GINI
     if not gini and rules.loss != MISCLASSIFICATION:
@@ -309,7 +303,6 @@ def slack_of(rules: Rules, groups: Groups, weight: float) -> float:
 @inner
 def leaf_step(rules: Rules, real: np.ndarray, steps: int) -> Step:
     """Return the node as a leaf; all but one of the 2**steps leaves it might have had are empty."""
-    stay_apart()
     cost = leaf_loss(rules, real[TOTAL])
     gini = tie_gini(rules, real[TOTAL])
     return Step(cost, 2**steps - 1, gini, LEAF, LEAF, LEAF, 0.0, 0.0)
@@ -326,7 +319,6 @@ def separates(rules: Rules, index: np.ndarray, split: int) -> bool:
 @inner
 def best_step(real: np.ndarray, index: np.ndarray, n_splits: int, leaf: Step, tolerance: float) -> Step:
     """Return the best scored root as a Step, or `leaf` where none is feasible or it costs less."""
-    stay_apart()
     root = best_root(real, index, n_splits, tolerance)
     if root == LEAF or real[ROOT_COST, root] > leaf.cost + tolerance:
         return leaf
@@ -339,7 +331,6 @@ def best_step(real: np.ndarray, index: np.ndarray, n_splits: int, leaf: Step, to
 @inner
 def solve_one(rules: Rules, n_splits: int, real: np.ndarray, index: np.ndarray) -> Step:
     """Return the best single split of the node in the tables."""
-    stay_apart()
     leaf = leaf_step(rules, real, 1)
     if index[N_ROWS, 0] < rules.min_internal:
         return leaf
@@ -387,7 +378,6 @@ def solve_two(
     single: np.ndarray,
 ) -> Step:  # fmt: skip
     """Return the optimal two-step tree of the node with these counts and tables (eq. (1), in closed form)."""
-    stay_apart()
     leaf = leaf_step(rules, real, 2)
     if index[N_ROWS, 0] < rules.min_internal:
         return leaf
@@ -409,13 +399,16 @@ def solve_two(
         if not separates(rules, index, root):
             continue
         _weigh_pairs(counts, groups, n_splits, root, n_classes, real, index)
-        low = best_child(rules, real, index, n_splits, root, 0)
-        high = best_child(rules, real, index, n_splits, root, 1)
-        costs[root] = low[0] + high[0]
-        index[EMPTY, root] = low[1] + high[1]
-        real[ROOT_GINI, root] = low[2] + high[2]
-        real[LOW_COST, root], index[LOW_CHILD, root] = low[0], low[3]
-        real[HIGH_COST, root], index[HIGH_CHILD, root] = high[0], high[3]
+        costs[root] = 0.0
+        real[ROOT_GINI, root] = 0.0
+        index[EMPTY, root] = 0
+        for side in range(2):
+            cost, empty, tie, child = best_child(rules, real, index, n_splits, root, side)
+            costs[root] += cost
+            real[ROOT_GINI, root] += tie
+            index[EMPTY, root] += empty
+            real[LOW_COST + side, root] = cost
+            index[LOW_CHILD + side, root] = child
         best = min(best, costs[root])
         if cannot_be_beaten(real, index, root, tolerance):
             last = root

@@ -7,10 +7,10 @@ import numpy as np
 from foretree._kernels.bits import WORD
 from foretree._kernels.clock import seconds
 from foretree._kernels.exact import (
-    BOUND, EMPTY, GINI, GUESS, HIGH_CHILD, HIGH_COST, KEPT, LEAF, LOW_CHILD, LOW_COST, MISCLASSIFICATION, N_INDEX,
+    BOUND, EMPTY, GINI, GUESS, KEPT, LEAF, LOW_CHILD, LOW_COST, MISCLASSIFICATION, N_INDEX,
     N_ROWS, ONES, ROOT_COST, ROOT_GINI, ROWS, TOLERANCE, Rules, weight_of,
 )  # fmt: skip
-from foretree._kernels.jit import inner, stay_apart
+from foretree._kernels.jit import inner, kernel
 from foretree._kernels.node import compact, gather, padded
 from foretree._kernels.pairs import LANES, add_pairs, clear_pairs
 from foretree._kernels.steps import (
@@ -37,7 +37,6 @@ class Sides(NamedTuple):
 @inner
 def make_sides(n_rows: int, n_splits: int, n_groups: int, n_classes: int) -> Sides:
     """Allocate for nodes of up to `n_rows` rows and `n_splits` splits."""
-    stay_apart()
     lanes = padded(n_splits)
     wide = max(lanes, padded(n_classes))
     return Sides(
@@ -49,6 +48,12 @@ def make_sides(n_rows: int, n_splits: int, n_groups: int, n_classes: int) -> Sid
         np.empty((N_INDEX, wide), np.int64),
         np.zeros(3, np.int64),
     )
+
+
+@kernel
+def sides_for(n_rows: int, n_splits: int, n_groups: int, n_classes: int) -> Sides:
+    """Allocate as `make_sides` does, for Python."""
+    return make_sides(n_rows, n_splits, n_groups, n_classes)
 
 
 @inner
@@ -75,28 +80,27 @@ def _count_smaller_side(
     space: Space, sides: Sides,
 ) -> int:  # fmt: skip
     """Count the pairs of the side with fewer rows; return which it is."""
-    stay_apart()
     side = 1 if 2 * space.index[ROWS, root] <= space.index[N_ROWS, 0] else 0
     _take_side(words, rows, starts, ends, space.index[KEPT, root], side, sides)
     width = padded(n_splits)
     n_groups = starts.size
     counts = sides.counts[side * n_groups : (side + 1) * n_groups]
     clear_pairs(counts, n_splits, width)
+    begin = np.int64(0)  # a literal would compile the callees once more
     step = space.columns.shape[0] * WORD
     first_of = sides.marks[WORDS]
     for group in range(n_groups):
         for first in range(first_of[group], first_of[group + 1], step):
             last = min(first + step, first_of[group + 1])
-            at = gather(words, sides.rows, first, last, space.columns, 0)
+            at = gather(words, sides.rows, first, last, space.columns, begin)
             compact(space.columns, at, space.index[KEPT], n_splits)
-            add_pairs(space.columns, 0, at, n_splits, width, counts[group])
+            add_pairs(space.columns, begin, at, n_splits, width, counts[group])
     return side
 
 
 @inner
 def _subtract_side(whole: np.ndarray, n_splits: int, side: int, counts: np.ndarray) -> None:
     """Write to the other side's half of counts (2 G, ., .) what `whole` has beyond the given side's."""
-    stay_apart()
     width = padded(n_splits)
     n_groups = whole.shape[0]
     for group in range(n_groups):
@@ -115,7 +119,6 @@ def _weigh_side(
     sides: Sides,
 ) -> np.ndarray:  # fmt: skip
     """Fill the tables of one side from the diagonal of its pair counts, which are returned."""
-    stay_apart()
     n_groups = starts.size
     for group in range(n_groups):
         entries = sides.marks[WORDS, group + 1] - sides.marks[WORDS, group]
@@ -145,7 +148,6 @@ def _bound_three(
     Rows that a root takes away from its larger side lower that side's two-step loss by no more than
     they can cost: loss(larger side) >= loss(node) - most * weight(smaller side).
     """
-    stay_apart()
     n_classes = rules.prices.shape[0]
     real, index = space.real, space.index
     two_steps = bound_roots(rules, space.counts, groups, n_splits, real, space.single)
@@ -197,7 +199,6 @@ def _score_root(
     groups: Groups, space: Space, sides: Sides,
 ) -> None:  # fmt: skip
     """Solve both sides of one root exactly and write what they cost to the node's tables."""
-    stay_apart()
     real, index = space.real, space.index
     n_classes = rules.prices.shape[0]
     side = _count_smaller_side(words, rows, starts, ends, root, n_splits, space, sides)
@@ -211,8 +212,8 @@ def _score_root(
         real[ROOT_COST, root] += step.cost
         real[ROOT_GINI, root] += step.gini
         index[EMPTY, root] += step.empty
-        real[HIGH_COST if answer else LOW_COST, root] = step.cost
-        index[HIGH_CHILD if answer else LOW_CHILD, root] = step.root
+        real[LOW_COST + answer, root] = step.cost
+        index[LOW_CHILD + answer, root] = step.root
 
 
 @inner
@@ -221,7 +222,6 @@ def solve_three(
     groups: Groups, space: Space, sides: Sides, upper: float, deadline: float,
 ) -> Step:  # fmt: skip
     """Return the optimal three-step tree of the node counted in `space`; roots over `upper` may be left out."""
-    stay_apart()
     real, index = space.real, space.index
     leaf = leaf_step(rules, real, 3)
     if index[N_ROWS, 0] < rules.min_internal:
