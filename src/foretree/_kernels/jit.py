@@ -39,18 +39,24 @@ def _compiled(function: F, for_python: bool) -> F:
         no_cfunc_wrapper=True,
         no_cpython_wrapper=not for_python,
     )(function)
-    _date_by_all_sources(compiled)
+    _name_by_all_sources(compiled)
     return compiled
 
 
-def _date_by_all_sources(dispatcher: Any) -> None:
-    """Let a cached kernel be stale as soon as any kernel's source changes.
+def _name_by_all_sources(dispatcher: Any) -> None:
+    """Name the cached code of a kernel after all kernels' sources.
 
     Numba dates a cached function by its own file alone, so that a caller would keep the old code of
-    a callee from another file. Where this private name of Numba's is gone, nothing is cached on disk.
+    a callee from another file, and an index that names a type which is gone cannot even be read.
+    Where these private names of Numba's are gone, nothing is cached on disk.
     """
     try:
-        dispatcher._cache._cache_file._source_stamp = _SOURCES
+        file = dispatcher._cache._cache_file
+        name = f"{file._index_name.removesuffix('.nbi')}-{_SOURCES[:12]}"
+        file._index_name = f"{name}.nbi"
+        file._index_path = str(Path(file._cache_path) / file._index_name)
+        file._data_name_pattern = name + ".{number:d}.nbc"
+        file._source_stamp = _SOURCES
     except AttributeError:
         from numba.core.caching import NullCache
 
