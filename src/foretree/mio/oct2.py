@@ -91,24 +91,26 @@ def read_plan(costs: Floats, labels: NDArray[np.intp], solution: Solution) -> Pl
     return Plan(root, low, high, float(costs[0, root, low] + costs[1, root, high]))
 
 
-def first_tied(costs: Floats, plan: Plan, tie_breaks: Sequence[Floats] = ()) -> Plan:
+def first_tied(
+    costs: Floats, plan: Plan, tie_breaks: Sequence[Floats] = (), tolerance: float | None = None
+) -> Plan:
     """Among the trees that cost what `plan` costs, the least by the tie breaks, then by (root, low, high).
 
     A pair belongs to such a tree exactly when it and the cheapest pair of its root's other side cost no
     more together: the pairs without reduced cost, found here in O(p²).
     """
-    tied = _tied(costs, plan.cost)
+    tied = _tied(costs, plan.cost, tolerance)
     for tie_break in tie_breaks:
         remaining = np.where(tied, tie_break, np.inf)
-        tied = _tied(remaining, float(remaining.min(axis=2).sum(axis=0).min()))
+        tied = _tied(remaining, float(remaining.min(axis=2).sum(axis=0).min()), tolerance)
     root = int(np.argmax(tied.any(axis=(0, 2))))
     low, high = (int(np.argmax(tied[side, root])) for side in (0, 1))
     return Plan(root, low, high, float(costs[0, root, low] + costs[1, root, high]))
 
 
-def _tied(costs: Floats, best: float) -> NDArray[np.bool_]:
+def _tied(costs: Floats, best: float, tolerance: float | None) -> NDArray[np.bool_]:
     """(2, p, p) the pairs that belong to a tree of cost `best`."""
-    finite = np.abs(costs[np.isfinite(costs)])
-    slack = TIE * max(float(finite.max(initial=0.0)), 1e-300)
-    tied: NDArray[np.bool_] = costs + costs.min(axis=2)[::-1, :, None] <= best + slack
+    if tolerance is None:
+        tolerance = TIE * max(float(np.abs(costs[np.isfinite(costs)]).max(initial=0.0)), 1e-300)
+    tied: NDArray[np.bool_] = costs + costs.min(axis=2)[::-1, :, None] <= best + tolerance
     return tied
