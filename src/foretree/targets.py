@@ -25,7 +25,7 @@ def read_classes(y: Any, n_rows: int) -> tuple[NDArray[Any], NDArray[np.int64]]:
     classes, codes = _number(labels)
     if classes.size < 2:
         raise ValueError(
-            f"y holds a single class, {classes[0]!r}; a classifier needs rows of at least two classes."
+            f"y holds one class only, {classes.tolist()[0]!r}; a classifier needs rows of at least two classes."
         )
     return classes, codes
 
@@ -100,7 +100,7 @@ def read_row_weights(sample_weight: Any, n_rows: int) -> Floats | None:
         place = int(weights.argmin())
         raise ValueError(f"sample_weight of row {place} is {weights[place]}; weights must not be negative.")
     if weights.sum() == 0:
-        raise ValueError("sample_weight is 0 for every row, so there is nothing to learn from; give some rows weight.")
+        raise ValueError("sample_weight is zero for every row, so there is nothing to learn from; give some rows weight.")
     return None if (weights == 1.0).all() else weights
 
 
