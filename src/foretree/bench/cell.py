@@ -8,6 +8,7 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -52,7 +53,7 @@ def run(job: Job) -> tuple[Key, Outcome]:
         return job.key, Outcome("failed", missing)
     work = _in_child if method.isolated else _measure
     try:
-        fold = _fold(job)
+        fold = _fold(job.source, job.key.fold)
         if method.needs == "foretree" or not method.isolated:
             _warm_up(method, job, fold)
         return job.key, work(method, job, fold)
@@ -64,9 +65,10 @@ def _failure(error: Exception) -> Outcome:
     return Outcome("failed", f"{type(error).__name__}: {error}"[:500])
 
 
-def _fold(job: Job) -> _Fold:
-    data = prepare.prepared(job.source)
-    is_test = prepare.fold_numbers(job.source) == job.key.fold
+@lru_cache(maxsize=1)
+def _fold(source: Source, number: int) -> _Fold:
+    data = prepare.prepared(source)
+    is_test = prepare.fold_numbers(source) == number
     return _Fold(data.bits[~is_test], data.labels[~is_test], data.bits[is_test], data.labels[is_test])
 
 

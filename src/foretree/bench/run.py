@@ -62,9 +62,14 @@ def jobs(study: Study) -> tuple[list[cell.Job], list[str]]:
             notes.append(f"{source.name} is skipped: {error}")
             continue
         listed += _dataset_jobs(study, chosen, source, data)
-    # Shallow first, so that a method that had no answer is not asked for more.
-    listed.sort(key=lambda job: (-job.n_values, job.key.depth, job.key.fold, job.key.method))
-    return listed, notes
+    return sorted(listed, key=_order), notes
+
+
+def _order(job: cell.Job) -> tuple[int, bool, int, int, str]:
+    # Fold by fold, whose rows a worker keeps; where answers may fail, all shallow trees before deeper ones.
+    key, isolated = job.key, methods.find(job.key.method).isolated
+    first, second = (key.depth, key.fold) if isolated else (key.fold, key.depth)
+    return -job.n_values, isolated, first, second, key.method
 
 
 def _runnable(study: Study) -> tuple[list[methods.Method], list[str]]:
