@@ -5,16 +5,18 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from foretree._kernels.price import price_pairs
 from foretree.counts import PairCounts
 from foretree.losses import Floats, Loss, gini
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The fewest rows of a leaf, and of a node that is split."""
+    """The fewest rows of a leaf and of a node that is split, and the least weight of a leaf."""
 
     min_leaf: int = 1
     min_internal: int = 2
+    min_weight: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +66,15 @@ def cell_rows(counts: PairCounts) -> NDArray[np.int64]:
 def pair_costs(counts: PairCounts, loss: Loss, limits: Limits) -> PairCosts:
     """Return the costs of all pairs of a node's splits."""
     cells, rows = cell_weights(counts), cell_rows(counts)
-    costs = loss.of(cells).sum(axis=1)
+    costs = loss.of(cells).sum(axis=1) if loss.compiled is None else _fused_costs(counts, loss)
     ginis = gini(cells).sum(axis=1)
     sizes = rows.sum(axis=1)[:, :, :1]
     is_leaf = (rows == 0).any(axis=1)
     too_small = (rows < limits.min_leaf).any(axis=1) | (sizes < limits.min_internal)
     separates = (sizes[..., 0] >= max(1, limits.min_leaf)).all(axis=0)
+    if limits.min_weight > 0:
+        too_small |= (cells.sum(axis=-1) < limits.min_weight).any(axis=1)
+        separates &= (branch_weights(counts).sum(axis=-1) >= limits.min_weight).all(axis=0)
     total = counts.total
     return PairCosts(
         np.where(~is_leaf & too_small, np.inf, costs),
@@ -80,3 +85,17 @@ def pair_costs(counts: PairCounts, loss: Loss, limits: Limits) -> PairCosts:
         float(gini(total)),
         float(total.sum()),
     )
+
+
+def _fused_costs(counts: PairCounts, loss: Loss) -> Floats:
+    """Return costs (2, p, p) of a compiled loss, called in the kernel cell by cell."""
+    costs: Floats = price_pairs(loss.compiled, counts.both, counts.total)
+    bad = ~(costs >= 0)
+    if bad.any():
+        side, root, child = (int(place) for place in np.argwhere(bad)[0])
+        cells = cell_weights(counts)[side, :, root, child].tolist()
+        raise ValueError(
+            f"The loss {loss.name!r} adds up to {costs[side, root, child]} over leaves of class weights {cells}; "
+            "a leaf's loss must be a number of at least 0."
+        )
+    return costs

@@ -2,14 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from foretree._kernels.bits import WORD
 from foretree._kernels.node import compact, gather, padded, split_rows
 from foretree._kernels.pairs import add_pairs, clear_pairs
-from foretree._kernels.steps import CHUNK_WORDS, WORD
+from foretree._kernels.steps import CHUNK_WORDS
 from foretree.groups import GroupedRows
 
 Floats = NDArray[np.float64]
@@ -86,7 +88,7 @@ class MemoryRows:
         middle = np.array(
             [
                 split_rows(self.rows.words, order, first, last, split, scratch)
-                for first, last in zip(starts[:-1], starts[1:], strict=True)
+                for first, last in pairwise(starts)
             ],
             dtype=np.int64,
         )
@@ -98,9 +100,7 @@ class MemoryRows:
         return count_rows(self.rows, order, starts)
 
 
-def _join(
-    order: NDArray[np.int32], firsts: Integers, lasts: Integers
-) -> tuple[NDArray[np.int32], Integers]:
+def _join(order: NDArray[np.int32], firsts: Integers, lasts: Integers) -> tuple[NDArray[np.int32], Integers]:
     parts = [order[first:last] for first, last in zip(firsts, lasts, strict=True)]
     return np.concatenate(parts), np.concatenate([[0], np.cumsum(lasts - firsts)]).astype(np.int64)
 

@@ -1,6 +1,7 @@
 """The scikit-learn face of the rolling lookahead tree."""
 
 from numbers import Integral, Real
+from time import perf_counter
 from typing import Any, Self
 
 import numpy as np
@@ -60,7 +61,11 @@ class LookaheadTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         Whether to say what takes time.
     tie_break : "gini" or "first", default="gini"
         What decides between trees of equal loss and equally many leaves.
+    min_weight_fraction_leaf : float, default=0.0
+        The least weight of a leaf, as a share of the weight of all rows.
     """
+
+    feature_names_in_: NDArray[Any]
 
     def __init__(
         self,
@@ -78,6 +83,7 @@ class LookaheadTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         n_jobs: int | None = None,
         verbose: int = 0,
         tie_break: str = "gini",
+        min_weight_fraction_leaf: float = 0.0,
     ) -> None:
         """Keep the parameters as they are given; `fit` checks them."""
         self.max_depth = max_depth
@@ -94,13 +100,14 @@ class LookaheadTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.tie_break = tie_break
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Grow the tree on a table (n_rows, n_columns) and its classes (n_rows,)."""
         _check_parameters(self)
-        rows = self._read_table(X, y, sample_weight)
+        row_weights = read_row_weights(sample_weight, X)
+        rows = self._read_table(X, y, row_weights)
         classes, codes = read_classes(y, rows.n_rows)
-        row_weights = read_row_weights(sample_weight, rows.n_rows)
         factors = read_class_weights(self.class_weight, classes, codes, row_weights)
         _refuse_one_class(codes, row_weights)
         grouped = group_rows(rows.words, rows.n_splits, codes, factors, row_weights)
@@ -109,7 +116,11 @@ class LookaheadTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         plan = GrowthPlan(
             max_depth,
             max_depth if self.lookahead == "optimal" else min(int(self.lookahead), max_depth),
-            Limits(int(self.min_samples_leaf), int(self.min_samples_internal)),
+            Limits(
+                int(self.min_samples_leaf),
+                int(self.min_samples_internal),
+                float(self.min_weight_fraction_leaf) * total,
+            ),
             self.stop == "no_gain",
             float(self.min_loss_decrease) * total,
             self.max_leaf_nodes,
@@ -117,18 +128,26 @@ class LookaheadTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
             self.time_limit,
         )
         loss = resolve_loss(self.loss, max_depth, classes.size)
+        began = perf_counter()
         grown = grow_rows(grouped, loss, plan, self.n_jobs, bool(self.verbose))
         self.classes_ = classes
         self.tree_ = grown.tree
         self.loss_value_ = total_loss(grown.tree) / total
         self._grown = grown
         self._total = total
+        if self.verbose:
+            print(
+                f"foretree: {self.tree_.n_leaves} leaves, depth {self.get_depth()}, {loss.name} {self.loss_value_:.4g} "
+                f"from {rows.n_rows} rows and {rows.n_splits} splits in {perf_counter() - began:.3g} s."
+            )
         return self
 
-    def _read_table(self, X: Any, y: Any, sample_weight: Any) -> PackedRows:
+    def _read_table(self, X: Any, y: Any, row_weights: Floats | None) -> PackedRows:
         """Pack the training table and remember how, in encoder_ and the names of features."""
         if y is None:
-            raise ValueError("This LookaheadTreeClassifier requires y to be passed, but the target y is None.")
+            raise ValueError(
+                "This LookaheadTreeClassifier requires y to be passed, but the target y is None."
+            )
         if self.encoder is None or (isinstance(self.encoder, str) and type(X) is np.ndarray):
             packed = pack_zero_one(X)
             if isinstance(packed, PackedRows):
@@ -140,7 +159,7 @@ class LookaheadTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
             if self.encoder is None:
                 raise ValueError(packed)
         self.encoder_ = SplitEncoder() if isinstance(self.encoder, str) else clone(self.encoder)
-        rows: PackedRows = self.encoder_.fit_pack(X, sample_weight)
+        rows: PackedRows = self.encoder_.fit_pack(X, row_weights)
         self.n_features_in_ = self.encoder_.n_features_in_
         if hasattr(self.encoder_, "feature_names_in_"):
             self.feature_names_in_ = self.encoder_.feature_names_in_
@@ -318,7 +337,9 @@ def _refuse_one_class(codes: NDArray[np.int64], row_weights: Floats | None) -> N
     if row_weights is not None:
         present = np.unique(codes[row_weights > 0])
         if present.size < 2:
-            raise ValueError("sample_weight leaves rows of a single class; a classifier needs at least two classes.")
+            raise ValueError(
+                "sample_weight leaves rows of a single class; a classifier needs at least two classes."
+            )
 
 
 def _check_parameters(model: LookaheadTreeClassifier) -> None:
@@ -329,12 +350,17 @@ def _check_parameters(model: LookaheadTreeClassifier) -> None:
     if not _whole(look, 1) and look != "optimal":
         raise ValueError(f"lookahead={look!r} must be a whole number of at least 1, or 'optimal'.")
     if look == "optimal" and depth is None:
-        raise ValueError("lookahead='optimal' needs a max_depth: an optimal tree without limit is not searched for.")
+        raise ValueError(
+            "lookahead='optimal' needs a max_depth: an optimal tree without limit is not searched for."
+        )
     for name, least in (("min_samples_leaf", 1), ("min_samples_internal", 2)):
         if not _whole(getattr(model, name), least):
             raise ValueError(f"{name}={getattr(model, name)!r} must be a whole number of at least {least}.")
     if not isinstance(model.min_loss_decrease, Real) or not model.min_loss_decrease >= 0:
         raise ValueError(f"min_loss_decrease={model.min_loss_decrease!r} must be a number of at least 0.")
+    share = model.min_weight_fraction_leaf
+    if not isinstance(share, Real) or not 0 <= share <= 0.5:
+        raise ValueError(f"min_weight_fraction_leaf={share!r} must be a number from 0 to 0.5.")
     leaves, limit = model.max_leaf_nodes, model.time_limit
     if leaves is not None and not _whole(leaves, 2):
         raise ValueError(f"max_leaf_nodes={leaves!r} must be a whole number of at least 2, or None.")
@@ -356,4 +382,4 @@ def _check_choices(model: LookaheadTreeClassifier) -> None:
 
 
 def _whole(value: Any, least: int) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, bool) and value >= least
+    return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= least

@@ -1,15 +1,28 @@
 """The rolling tree: look some steps ahead at a node, keep the first split, look again from each child."""
 
 import heapq
-from dataclasses import dataclass, field
+import os
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from foretree._kernels.exact import TOLERANCE
 from foretree._kernels.grow import (
-    HIGH, LOSS, LOW, PLANNED, ROWS, SECONDS, SPLIT, SPLITS_SEEN, STEPS, WEIGHTS, grow_tree,
+    HIGH,
+    LOSS,
+    LOW,
+    PLANNED,
+    ROWS,
+    SECONDS,
+    SPLIT,
+    SPLITS_SEEN,
+    STEPS,
+    WEIGHTS,
+    grow_tree,
 )  # fmt: skip
+from foretree._kernels.jit import is_ready
 from foretree.costs import Limits
 from foretree.counts import MemoryRows, Path
 from foretree.groups import GroupedRows
@@ -79,6 +92,7 @@ class _Node:
     seconds: float = 0.0
     children: "tuple[_Node, _Node] | None" = None
     waits: bool = False  # whether the deadline came before its look
+    subtree: "Grown | None" = None  # what a thread has grown below it
 
 
 @dataclass(slots=True)
@@ -86,7 +100,6 @@ class _Grower:
     looker: Looker
     plan: GrowthPlan
     searcher: Searcher
-    tolerance: float
     frontier: list[tuple[float, int, _Node]] = field(default_factory=list)
     n_made: int = 0
 
@@ -147,8 +160,7 @@ def grow(looker: Looker, plan: GrowthPlan) -> Grown:
     """Grow a tree node by node with any looker, lookahead and limit."""
     deadline = np.inf if plan.seconds is None else now() + plan.seconds
     root = _Node((), looker.weigh(()))
-    tolerance = TOLERANCE * float(root.survey.totals.sum())
-    grower = _Grower(looker, plan, Searcher(looker, deadline), tolerance)
+    grower = _Grower(looker, plan, Searcher(looker, deadline))
     grower.wait(root)
     n_leaves = 1
     while grower.frontier and (plan.max_leaves is None or n_leaves < plan.max_leaves):
@@ -159,46 +171,101 @@ def grow(looker: Looker, plan: GrowthPlan) -> Grown:
 
 def _as_arrays(root: _Node) -> Grown:
     """Number the nodes in preorder and lay them out flat."""
-    nodes: list[_Node] = []
-    waiting = [root]
+    parts: list[Grown] = []
+    made = 0
+    waiting: list[tuple[_Node, Grown | None, int]] = [(root, None, 0)]
     while waiting:
-        node = waiting.pop()
-        nodes.append(node)
+        node, parent, side = waiting.pop()
+        if parent is not None:
+            (parent.tree.high if side else parent.tree.low)[0] = made
+        part = _shifted(node.subtree, made) if node.subtree is not None else _one_node(node)
+        parts.append(part)
+        made += part.tree.n_nodes
         if node.children is not None:
-            waiting += [node.children[1], node.children[0]]
-    number = {id(node): place for place, node in enumerate(nodes)}
-    split = np.array([-1 if n.children is None or n.look is None else n.look.root for n in nodes])
-    low, high = (
-        np.array([-1 if n.children is None else number[id(n.children[side])] for n in nodes]) for side in (0, 1)
-    )
+            waiting += [(node.children[1], part, 1), (node.children[0], part, 0)]
+    tree = Tree(*(np.concatenate([getattr(part.tree, name) for part in parts]) for name in Tree.__slots__))
+    rest = (name for name in Grown.__slots__ if name != "tree")
+    return Grown(tree, *(np.concatenate([getattr(part, name) for part in parts]) for name in rest))
+
+
+def _one_node(node: _Node) -> Grown:
+    """Return a node's record alone; its children are filled in once they are numbered."""
+    survey, look = node.survey, node.look
+    split = LEAF if node.children is None or look is None else look.root
+    planned = survey.loss if look is None else look.cost
+    bound = 0.0 if node.waits else survey.loss if look is None else look.bound
     tree = Tree(
-        split,
-        low,
-        high,
-        np.array([n.survey.totals for n in nodes], np.float64),
-        np.array([n.survey.n_rows for n in nodes]),
-        np.array([n.survey.loss for n in nodes], np.float64),
-    )
-    planned = [n.survey.loss if n.look is None else n.look.cost for n in nodes]
-    bound = [0.0 if n.waits else n.survey.loss if n.look is None else n.look.bound for n in nodes]
+        np.array([split]), np.array([LEAF]), np.array([LEAF]), survey.totals[None, :],
+        np.array([survey.n_rows]), np.array([survey.loss]),
+    )  # fmt: skip
+    seen = 0 if look is None else look.n_splits
     return Grown(
-        tree,
-        np.array([0 if n.look is None else n.look.n_splits for n in nodes]),
-        np.array([n.steps for n in nodes]),
-        np.array(planned),
-        np.array(bound),
-        np.array([n.seconds for n in nodes]),
-    )
+        tree, np.array([seen]), np.array([node.steps]), np.array([planned]), np.array([bound]),
+        np.array([node.seconds]),
+    )  # fmt: skip
+
+
+def _shifted(grown: Grown, first: int) -> Grown:
+    """Return a subtree whose root is node number `first`."""
+    low, high = (np.where(child < 0, LEAF, child + first) for child in (grown.tree.low, grown.tree.high))
+    return replace(grown, tree=replace(grown.tree, low=low, high=high))
+
+
+def grow_in_threads(rows: GroupedRows, loss: Loss, plan: GrowthPlan, n_threads: int) -> Grown:
+    """Grow the top of the tree until there are subtrees for all threads, then each subtree in one kernel."""
+    looker = KernelLooker(rows, loss, plan.limits, plan.tie_by_gini)
+    root = _Node((), looker.weigh(()))
+    grower = _Grower(looker, plan, Searcher(looker))
+    # Below this level a look may settle its children, which a kernel that starts anew would not know.
+    last_level = plan.max_depth - plan.lookahead
+    grower.wait(root)
+    while grower.frontier and len(grower.frontier) < 4 * n_threads:
+        if len(grower.frontier[0][2].path) >= last_level:
+            break
+        grower.split(heapq.heappop(grower.frontier)[2])
+    waiting = [node for _, _, node in grower.frontier]
+    # The largest first, so that no thread is left with it at the end.
+    waiting.sort(key=lambda node: -node.survey.n_rows)
+    parts = [(node, _subtree_rows(rows, looker, node.path)) for node in waiting]
+    with ThreadPoolExecutor(n_threads) as pool:
+        grown = pool.map(
+            lambda part: grow_in_kernel(
+                part[1], loss, replace(plan, max_depth=plan.max_depth - len(part[0].path))
+            ),
+            parts,
+        )
+        for (node, _), subtree in zip(parts, grown, strict=True):
+            node.subtree = subtree
+    return _as_arrays(root)
+
+
+def _subtree_rows(rows: GroupedRows, looker: KernelLooker, path: Path) -> GroupedRows:
+    """Return the rows of a node, in arrays of their own, for a kernel that reorders them."""
+    order, starts = looker.rows.entries(path)
+    return replace(rows, order=order.copy(), starts=starts)
 
 
 def grow_rows(
     rows: GroupedRows, loss: Loss, plan: GrowthPlan, n_jobs: int | None = None, verbose: bool = False
 ) -> Grown:
     """Grow a tree over rows in memory by the fastest way that can do what the plan asks."""
-    plain = plan.max_leaves is None and plan.seconds is None
+    if verbose and not is_ready(grow_tree):
+        print(
+            "foretree: compiling its kernels, once on this machine; this takes about 20 seconds.", flush=True
+        )
     if loss.code is None:
-        memory = MemoryRows(rows)
-        return grow(CountsLooker(memory, loss, plan.limits, plan.tie_by_gini), plan)
-    if plain and plan.lookahead <= KernelLooker.reach:
-        return grow_in_kernel(rows, loss, plan)
+        return grow(CountsLooker(MemoryRows(rows), loss, plan.limits, plan.tie_by_gini), plan)
+    if plan.max_leaves is None and plan.seconds is None and plan.lookahead <= KernelLooker.reach:
+        n_threads = _threads(n_jobs)
+        return (
+            grow_in_kernel(rows, loss, plan)
+            if n_threads == 1
+            else grow_in_threads(rows, loss, plan, n_threads)
+        )
     return grow(KernelLooker(rows, loss, plan.limits, plan.tie_by_gini), plan)
+
+
+def _threads(n_jobs: int | None) -> int:
+    if n_jobs is None:
+        return 1
+    return (os.cpu_count() or 1) if n_jobs == -1 else int(n_jobs)

@@ -165,7 +165,11 @@ class CountsLooker:
             pairs = pair_costs(counts, self.loss, self.limits)
             weights = np.diagonal(counts.both.sum(axis=0))
             survey = Survey(
-                counts.total, counts.n_rows, pairs.leaf, np.flatnonzero(pairs.separates), weights[pairs.separates]
+                counts.total,
+                counts.n_rows,
+                pairs.leaf,
+                np.flatnonzero(pairs.separates),
+                weights[pairs.separates],
             )
             self._last = (path, survey, pairs)
         return self._last[1], self._last[2]
@@ -274,5 +278,3 @@ class Searcher:
         if first.bound + floor >= least:
             return [first]
         return [first, self.look((*path, (split, 1 - small)), steps, least - first.bound)]
-
-

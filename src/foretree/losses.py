@@ -171,7 +171,7 @@ def _over_leaves(loss: Any, name: str, n_classes: int) -> LossFunction:
                 f"The compiled loss {name!r} returned {type(value).__name__}; compiled losses get the weights of one "
                 "leaf, shape (C,), and return one number."
             )
-        return float(value)
+        return float(value)  # type: ignore[arg-type]
 
     def of(weights: Floats) -> Floats:
         leaves = np.ascontiguousarray(weights, dtype=np.float64).reshape(-1, weights.shape[-1])

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import column_or_1d
+from sklearn.utils.validation import _num_samples, column_or_1d
 
 Floats = NDArray[np.float64]
 # Whole labels that lie this close together are numbered by a table instead of a sort.
@@ -77,17 +77,20 @@ def _number(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
     return classes, codes.astype(np.int64)
 
 
-def read_row_weights(sample_weight: Any, n_rows: int) -> Floats | None:
-    """Return checked row weights (n_rows,), or None where all rows weigh the same 1."""
+def read_row_weights(sample_weight: Any, X: Any) -> Floats | None:
+    """Return checked weights of X's rows (n_rows,), or None where all rows weigh the same 1."""
     if sample_weight is None:
         return None
+    n_rows = _num_samples(X)
     if np.isscalar(sample_weight):
         weights = np.full(n_rows, sample_weight, np.float64)
     else:
         try:
             weights = np.asarray(sample_weight, np.float64)
         except (TypeError, ValueError):
-            raise ValueError("sample_weight holds something that is not a number; pass one number per row.") from None
+            raise ValueError(
+                "sample_weight holds something that is not a number; pass one number per row."
+            ) from None
     if weights.ndim != 1 or weights.size != n_rows:
         raise ValueError(
             f"sample_weight has shape {weights.shape}, but X has {n_rows} rows; "
@@ -100,7 +103,9 @@ def read_row_weights(sample_weight: Any, n_rows: int) -> Floats | None:
         place = int(weights.argmin())
         raise ValueError(f"sample_weight of row {place} is {weights[place]}; weights must not be negative.")
     if weights.sum() == 0:
-        raise ValueError("sample_weight is zero for every row, so there is nothing to learn from; give some rows weight.")
+        raise ValueError(
+            "sample_weight is zero for every row, so there is nothing to learn from; give some rows weight."
+        )
     return None if (weights == 1.0).all() else weights
 
 
@@ -125,7 +130,9 @@ def read_class_weights(
     labels = classes.tolist()
     unknown = [label for label in class_weight if label not in labels]
     if unknown:
-        raise ValueError(f"class_weight names the class {unknown[0]!r}, which y lacks; its classes are {labels}.")
+        raise ValueError(
+            f"class_weight names the class {unknown[0]!r}, which y lacks; its classes are {labels}."
+        )
     factors = np.array([class_weight.get(label, 1.0) for label in labels], np.float64)
     if not np.isfinite(factors).all() or factors.min() < 0 or factors.sum() == 0:
         raise ValueError(

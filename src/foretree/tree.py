@@ -29,25 +29,31 @@ class Tree:
 
     @property
     def n_nodes(self) -> int:
+        """The number of nodes."""
         return int(self.split.size)
 
     @property
     def is_leaf(self) -> NDArray[np.bool_]:
-        return self.split == LEAF
+        """Which nodes are leaves, (n_nodes,)."""
+        out: NDArray[np.bool_] = self.split == LEAF
+        return out
 
     @property
     def n_leaves(self) -> int:
+        """The number of leaves."""
         return int(self.is_leaf.sum())
 
     @property
     def classes(self) -> Integers:
         """The heaviest class of each node, ties to the first."""
-        return self.weights.argmax(axis=1)
+        out: Integers = self.weights.argmax(axis=1)
+        return out
 
     @property
     def probabilities(self) -> Floats:
         """Each node's class weights as shares, (n_nodes, C)."""
-        return self.weights / self.weights.sum(axis=1, keepdims=True)
+        out: Floats = self.weights / self.weights.sum(axis=1, keepdims=True)
+        return out
 
 
 def levels(tree: Tree) -> Integers:

@@ -42,4 +42,5 @@ def _read_clock(typingctx: Any, out: Any) -> Any:
 def seconds(scratch: np.ndarray) -> float:
     """Return the seconds of a clock that never goes back; `scratch` is int64 (2,)."""
     _read_clock(scratch)
-    return scratch[0] + 1e-9 * scratch[1]
+    now: float = scratch[0] + 1e-9 * scratch[1]
+    return now

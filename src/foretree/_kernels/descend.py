@@ -37,9 +37,7 @@ def descend_words(
         node = 0
         asked = split[node]
         while asked >= 0:
-            if (answers[asked >> 5] >> np.uint32(asked & 31)) & np.uint32(1):
-                node = high[node]
-            else:
-                node = low[node]
+            answer = (answers[asked >> 5] >> np.uint32(asked & 31)) & np.uint32(1)
+            node = high[node] if answer else low[node]
             asked = split[node]
         leaves[row] = node

@@ -16,7 +16,7 @@ LEAF = -1
 
 
 class Rules(NamedTuple):
-    """What a tree minimises and must obey; sizes are in rows, the decrease in weight."""
+    """What a tree minimises and must obey; min_leaf and min_internal are in rows, the others in weight."""
 
     loss: int
     prices: np.ndarray  # (C, C): the price of calling class c class d, for MATRIX
@@ -24,6 +24,7 @@ class Rules(NamedTuple):
     stop_without_gain: bool
     min_leaf: int
     min_internal: int
+    min_weight: float
     min_decrease: float
 
 
@@ -82,11 +83,11 @@ def leaf_loss(rules: Rules, weights: np.ndarray) -> float:
 
 
 @inner
-def weight_of(real: np.ndarray, n_classes: int) -> float:
-    """Return the node's weight."""
+def weight_in(weights: np.ndarray, n_classes: int) -> float:
+    """Return the sum of class weights (C,)."""
     total = 0.0
     for c in range(n_classes):
-        total += real[TOTAL, c]
+        total += weights[c]
     return total
 
 
@@ -112,7 +113,7 @@ def best_child(
     best = leaf_loss(rules, branch)
     if n_rows < rules.min_internal:
         return best, 1, tie_gini(rules, branch), LEAF
-    tolerance = TOLERANCE * weight_of(real, n_classes)
+    tolerance = TOLERANCE * weight_in(real[TOTAL], n_classes)
     for k in range(n_splits):
         costs[k] = np.inf
         n_high = both_rows[k] if side else rows[k] - both_rows[k]
@@ -123,10 +124,16 @@ def best_child(
             both = real[ONES + n_classes + c, k]
             high[c] = both if side else real[ONES + c, k] - both
             low[c] = branch[c] - high[c]
+        if rules.min_weight > 0 and (
+            weight_in(low, n_classes) < rules.min_weight or weight_in(high, n_classes) < rules.min_weight
+        ):
+            continue
         # With losses within the tolerance equal, the Gini decides: it is at hand while the cells are.
         ginis[k] = tie_gini(rules, low) + tie_gini(rules, high)
-        costs[k] = ginis[k] if rules.loss == GINI and rules.tie_by_gini else leaf_loss(rules, low) + leaf_loss(
-            rules, high
+        costs[k] = (
+            ginis[k]
+            if rules.loss == GINI and rules.tie_by_gini
+            else leaf_loss(rules, low) + leaf_loss(rules, high)
         )
         best = min(best, costs[k])
     chosen = LEAF

@@ -2,14 +2,24 @@
 
 import numpy as np
 
-from foretree._kernels.bits import WORD
 from foretree._kernels.clock import seconds
 from foretree._kernels.exact import BOUND, KEPT, LEAF, ONES, TOLERANCE, Rules, leaf_loss
 from foretree._kernels.jit import inner, kernel
 from foretree._kernels.node import padded, split_rows
 from foretree._kernels.steps import (
-    CHUNK_WORDS, SIZES, Groups, Space, Step, bound_roots, count_node, make_space, separates, solve_one, solve_two,
-    weigh_margins, words_of,
+    CHUNK_WORDS,
+    SIZES,
+    Groups,
+    Space,
+    Step,
+    bound_roots,
+    count_node,
+    make_space,
+    separates,
+    solve_one,
+    solve_two,
+    weigh_margins,
+    words_of,
 )  # fmt: skip
 from foretree._kernels.three import Sides, make_sides, solve_three
 
@@ -47,7 +57,7 @@ def _count_and_weigh(
     n_kept = count_node(words, rows, starts, ends, n_splits, pairs, space)
     for group in range(starts.size):
         space.marks[SIZES, group] = ends[group] - starts[group]
-    weigh_margins(space.ones, space.marks[SIZES], groups, n_kept, n_classes, space.real, space.index)
+    weigh_margins(space.ones, space.marks[SIZES], groups, n_kept, n_classes, space.real, space.whole)
     return n_kept
 
 
@@ -67,12 +77,14 @@ def look_two(
 ) -> tuple[Step, int]:  # fmt: skip
     """Return the optimal tree of one or two steps at a node, in the table's own splits, and how many it had."""
     pairs = steps > 1
-    n_kept = _count_and_weigh(words, rows, starts, ends, n_splits, pairs, rules.prices.shape[0], groups, space)
+    n_kept = _count_and_weigh(
+        words, rows, starts, ends, n_splits, pairs, rules.prices.shape[0], groups, space
+    )
     if pairs:
-        step = solve_two(rules, space.counts, groups, n_kept, space.real, space.index, space.single)
+        step = solve_two(rules, space.counts, groups, n_kept, space.real, space.whole, space.single)
     else:
-        step = solve_one(rules, n_kept, space.real, space.index)
-    return _named(space.index[KEPT], step), n_kept
+        step = solve_one(rules, n_kept, space.real, space.whole)
+    return _named(space.whole[KEPT], step), n_kept
 
 
 @kernel
@@ -86,9 +98,11 @@ def look_three(
     clock) may cut the search short, which sides.clock[LATE] then tells.
     """
     pairs = True
-    n_kept = _count_and_weigh(words, rows, starts, ends, n_splits, pairs, rules.prices.shape[0], groups, space)
+    n_kept = _count_and_weigh(
+        words, rows, starts, ends, n_splits, pairs, rules.prices.shape[0], groups, space
+    )
     step = solve_three(words, rows, starts, ends, n_kept, rules, groups, space, sides, upper, deadline)
-    return _named(space.index[KEPT], step), n_kept
+    return _named(space.whole[KEPT], step), n_kept
 
 
 @kernel
@@ -97,7 +111,7 @@ def survey(
     groups: Groups, space: Space,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # fmt: skip
     """Return the splits that may be a node's root, a lower bound of each one's two-step loss, and its weight."""
-    real, index = space.real, space.index
+    real, index = space.real, space.whole
     n_classes = rules.prices.shape[0]
     pairs = True
     n_kept = _count_and_weigh(words, rows, starts, ends, n_splits, pairs, n_classes, groups, space)
@@ -107,7 +121,7 @@ def survey(
     weights = np.zeros(n_kept)
     found = 0
     for k in range(n_kept):
-        if separates(rules, index, k):
+        if separates(rules, real, index, k):
             splits[found] = index[KEPT, k]
             bounds[found] = real[BOUND, k]
             for c in range(n_classes):
@@ -117,9 +131,7 @@ def survey(
 
 
 @kernel
-def workspace(
-    starts: np.ndarray, ends: np.ndarray, n_splits: int, n_classes: int, pairs: bool
-) -> Space:
+def workspace(starts: np.ndarray, ends: np.ndarray, n_splits: int, n_classes: int, pairs: bool) -> Space:
     """Allocate for nodes of the rows grouped at starts:ends (G,), with pair counts or without."""
     n_words = min(words_of(starts, ends), CHUNK_WORDS)
     return make_space(n_words, n_splits, starts.size, n_classes, padded(n_splits) if pairs else 0)
@@ -204,7 +216,11 @@ def grow_tree(
     depth = min(max_depth, n_splits, rows.size)
     waiting = np.empty((depth + 2, _ENTRY + 2 * n_groups), np.int64)
     known_costs = np.empty(depth + 2, np.float64)
-    first, last, middle = np.empty(n_groups, np.int64), np.empty(n_groups, np.int64), np.empty(n_groups, np.int64)
+    first, last, middle = (
+        np.empty(n_groups, np.int64),
+        np.empty(n_groups, np.int64),
+        np.empty(n_groups, np.int64),
+    )
     _wait(waiting[0], LEAF, 0, 0, _UNKNOWN, starts, ends)
     n_waiting, n_nodes = 1, 0
     while n_waiting > 0:
@@ -231,7 +247,8 @@ def grow_tree(
         plan = Step(known_cost, 0, 0.0, known, LEAF, LEAF, 0.0, 0.0)
         if known == _UNKNOWN:
             seen = 0
-            if third is not None:
+            # Numba leaves out what `third is not None` guards alone.
+            if third is not None:  # noqa: SIM102
                 if steps > 2:
                     plan, seen = look_three(
                         words, rows, first, last, n_splits, rules, groups, space, sides, np.inf, np.inf

@@ -31,6 +31,20 @@ def inner(function: F) -> F:
     return _compiled(function, for_python=False)
 
 
+def for_callables(function: F) -> F:
+    """Compile `function` anew for every compiled function it is given; Numba cannot keep such code on disk."""
+    compiled: F = numba.njit(nogil=True, error_model="numpy")(function)
+    return compiled
+
+
+def is_ready(dispatcher: Any) -> bool:
+    """Tell whether a kernel is compiled in this process or on disk, as far as can be seen."""
+    if dispatcher.signatures:
+        return True
+    file = getattr(dispatcher._cache, "_cache_file", None)
+    return file is not None and Path(file._index_path).exists()
+
+
 def _compiled(function: F, for_python: bool) -> F:
     compiled: F = numba.njit(
         cache=True,

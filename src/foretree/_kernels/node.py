@@ -16,9 +16,7 @@ def padded(n_splits: int) -> int:
 
 
 @kernel
-def gather(
-    words: np.ndarray, rows: np.ndarray, first: int, last: int, columns: np.ndarray, at: int
-) -> int:
+def gather(words: np.ndarray, rows: np.ndarray, first: int, last: int, columns: np.ndarray, at: int) -> int:
     """Write rows[first:last] of words (., n_words) to columns (., 32 n_words) from word `at`; the next free word."""
     block = np.empty(WORD, np.uint32)
     for base in range(first, last, WORD):
@@ -73,7 +71,12 @@ def compact(columns: np.ndarray, n_words: int, kept: np.ndarray, n_kept: int) ->
 
 @inner
 def _hash_columns(
-    columns: np.ndarray, bounds: np.ndarray, sizes: np.ndarray, n_groups: int, n_splits: int, hashes: np.ndarray
+    columns: np.ndarray,
+    bounds: np.ndarray,
+    sizes: np.ndarray,
+    n_groups: int,
+    n_splits: int,
+    hashes: np.ndarray,
 ) -> None:
     """Hash the first n_splits columns so that equal and complementary ones agree, (n_splits,)."""
     first = columns[0]

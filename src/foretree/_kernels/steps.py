@@ -7,13 +7,43 @@ import numpy as np
 from foretree._kernels import screen
 from foretree._kernels.bits import WORD
 from foretree._kernels.exact import (
-    BOTH_ROWS, BOUND, CELL_HIGH, CELL_LOW, EMPTY, GINI, HIGH_CHILD, HIGH_COST, KEPT, AGAIN, LEAF, LOW_CHILD, LOW_COST,
-    MISCLASSIFICATION, N_INDEX, N_ROWS, ONES, ROOT_COST, ROOT_GINI, ROWS, TOLERANCE, TOTAL, Rules, best_child,
-    best_root, leaf_loss, tie_gini, weight_of,
+    AGAIN,
+    BOTH_ROWS,
+    BOUND,
+    CELL_HIGH,
+    CELL_LOW,
+    EMPTY,
+    GINI,
+    HIGH_CHILD,
+    HIGH_COST,
+    KEPT,
+    LEAF,
+    LOW_CHILD,
+    LOW_COST,
+    MISCLASSIFICATION,
+    N_INDEX,
+    N_ROWS,
+    ONES,
+    ROOT_COST,
+    ROOT_GINI,
+    ROWS,
+    TOLERANCE,
+    TOTAL,
+    Rules,
+    best_child,
+    best_root,
+    leaf_loss,
+    tie_gini,
+    weight_in,
 )  # fmt: skip
 from foretree._kernels.jit import inner
 from foretree._kernels.node import (
-    add_ones, compact, gather, keep_distinct, keep_splitting, padded,
+    add_ones,
+    compact,
+    gather,
+    keep_distinct,
+    keep_splitting,
+    padded,
 )  # fmt: skip
 from foretree._kernels.pairs import LANES, add_pairs, clear_pairs
 from foretree._kernels.screen import FAR, lower_row
@@ -35,14 +65,14 @@ class Groups(NamedTuple):
 
 
 class Space(NamedTuple):
-    """The arrays one grower works in; `exact` names the rows of real and index, `screen` those of single."""
+    """The arrays one grower works in; `exact` names the rows of real and whole, `screen` those of single."""
 
     columns: np.ndarray  # (words, width) uint32
     marks: np.ndarray  # (2, G + 1) int64
     ones: np.ndarray  # (G, width) int32
     counts: np.ndarray  # (G, width, width) int32
     real: np.ndarray  # float64
-    index: np.ndarray  # int64
+    whole: np.ndarray  # int64
     single: np.ndarray  # float32
 
 
@@ -110,7 +140,7 @@ def _load_node(
     _clear_ones(ones)
     for group in range(n_groups):
         add_ones(columns, marks[WORDS, group], marks[WORDS, group + 1], ones[group])
-    kept, again = space.index[KEPT], space.index[AGAIN]
+    kept, again = space.whole[KEPT], space.whole[AGAIN]
     n_kept = keep_splitting(ones, entries, n_splits, kept)
     compact(columns, at, kept, n_kept)
     n_distinct = keep_distinct(columns, marks[WORDS], marks[SIZES], n_groups, n_kept, again)
@@ -147,7 +177,7 @@ def _count_in_passes(
     if pairs:
         take_diagonal(counts, n_splits, ones)
     for k in range(n_splits):
-        space.index[KEPT, k] = k
+        space.whole[KEPT, k] = k
 
 
 @inner
@@ -309,10 +339,17 @@ def leaf_step(rules: Rules, real: np.ndarray, steps: int) -> Step:
 
 
 @inner
-def separates(rules: Rules, index: np.ndarray, split: int) -> bool:
-    """Tell whether the split leaves enough rows on both sides."""
+def separates(rules: Rules, real: np.ndarray, index: np.ndarray, split: int) -> bool:
+    """Tell whether the split leaves enough rows and weight on both sides."""
     ones = index[ROWS, split]
     zeros = index[N_ROWS, 0] - ones
+    if rules.min_weight > 0:
+        n_classes = rules.prices.shape[0]
+        high = 0.0
+        for c in range(n_classes):
+            high += real[ONES + c, split]
+        if high < rules.min_weight or weight_in(real[TOTAL], n_classes) - high < rules.min_weight:
+            return False
     return ones > 0 and zeros > 0 and ones >= rules.min_leaf and zeros >= rules.min_leaf
 
 
@@ -338,7 +375,7 @@ def solve_one(rules: Rules, n_splits: int, real: np.ndarray, index: np.ndarray) 
     low, high = real[CELL_LOW], real[CELL_HIGH]
     for root in range(n_splits):
         real[ROOT_COST, root] = np.inf
-        if not separates(rules, index, root):
+        if not separates(rules, real, index, root):
             continue
         for c in range(n_classes):
             high[c] = real[ONES + c, root]
@@ -350,7 +387,7 @@ def solve_one(rules: Rules, n_splits: int, real: np.ndarray, index: np.ndarray) 
         index[EMPTY, root] = 0
         index[LOW_CHILD, root] = LEAF
         index[HIGH_CHILD, root] = LEAF
-    return best_step(real, index, n_splits, leaf, TOLERANCE * weight_of(real, n_classes))
+    return best_step(real, index, n_splits, leaf, TOLERANCE * weight_in(real[TOTAL], n_classes))
 
 
 @inner
@@ -383,7 +420,7 @@ def solve_two(
         return leaf
     n_classes = rules.prices.shape[0]
     bound_roots(rules, counts, groups, n_splits, real, single)
-    weight = weight_of(real, n_classes)
+    weight = weight_in(real[TOTAL], n_classes)
     tolerance = TOLERANCE * weight
     slack = slack_of(rules, groups, weight)
     bounds, costs = real[BOUND], real[ROOT_COST]
@@ -396,7 +433,7 @@ def solve_two(
         if root == LEAF:
             break
         bounds[root] = np.inf
-        if not separates(rules, index, root):
+        if not separates(rules, real, index, root):
             continue
         _weigh_pairs(counts, groups, n_splits, root, n_classes, real, index)
         costs[root] = 0.0

@@ -7,15 +7,45 @@ import numpy as np
 from foretree._kernels.bits import WORD
 from foretree._kernels.clock import seconds
 from foretree._kernels.exact import (
-    BOUND, EMPTY, GINI, GUESS, KEPT, LEAF, LOW_CHILD, LOW_COST, MISCLASSIFICATION, N_INDEX,
-    N_ROWS, ONES, ROOT_COST, ROOT_GINI, ROWS, TOLERANCE, Rules, weight_of,
+    BOUND,
+    EMPTY,
+    GINI,
+    GUESS,
+    KEPT,
+    LEAF,
+    LOW_CHILD,
+    LOW_COST,
+    MISCLASSIFICATION,
+    N_INDEX,
+    N_ROWS,
+    ONES,
+    ROOT_COST,
+    ROOT_GINI,
+    ROWS,
+    TOLERANCE,
+    TOTAL,
+    Rules,
+    weight_in,
 )  # fmt: skip
 from foretree._kernels.jit import inner, kernel
 from foretree._kernels.node import compact, gather, padded
 from foretree._kernels.pairs import LANES, add_pairs, clear_pairs
 from foretree._kernels.steps import (
-    SIZES, WORDS, Groups, Space, Step, best_step, bound_roots, cannot_be_beaten, leaf_step, next_root, separates,
-    slack_of, solve_two, take_diagonal, weigh_margins,
+    SIZES,
+    WORDS,
+    Groups,
+    Space,
+    Step,
+    best_step,
+    bound_roots,
+    cannot_be_beaten,
+    leaf_step,
+    next_root,
+    separates,
+    slack_of,
+    solve_two,
+    take_diagonal,
+    weigh_margins,
 )  # fmt: skip
 
 # Places of `clock` behind the two that the clock itself writes.
@@ -27,10 +57,12 @@ class Sides(NamedTuple):
 
     counts: np.ndarray  # (2 G, width, width) int32, side 0 first
     ones: np.ndarray  # (G, width) int32
-    marks: np.ndarray  # (2, G + 1) int64: where each group of `rows` begins, and the entries of the side at hand
+    marks: (
+        np.ndarray
+    )  # (2, G + 1) int64: where each group of `rows` begins, and the entries of the side at hand
     rows: np.ndarray  # (n_rows + 1,) int32
     real: np.ndarray
-    index: np.ndarray
+    whole: np.ndarray
     clock: np.ndarray  # (3,) int64: the clock's two words, and whether a deadline cut the last search short
 
 
@@ -80,8 +112,8 @@ def _count_smaller_side(
     space: Space, sides: Sides,
 ) -> int:  # fmt: skip
     """Count the pairs of the side with fewer rows; return which it is."""
-    side = 1 if 2 * space.index[ROWS, root] <= space.index[N_ROWS, 0] else 0
-    _take_side(words, rows, starts, ends, space.index[KEPT, root], side, sides)
+    side = 1 if 2 * space.whole[ROWS, root] <= space.whole[N_ROWS, 0] else 0
+    _take_side(words, rows, starts, ends, space.whole[KEPT, root], side, sides)
     width = padded(n_splits)
     n_groups = starts.size
     counts = sides.counts[side * n_groups : (side + 1) * n_groups]
@@ -93,7 +125,7 @@ def _count_smaller_side(
         for first in range(first_of[group], first_of[group + 1], step):
             last = min(first + step, first_of[group + 1])
             at = gather(words, sides.rows, first, last, space.columns, begin)
-            compact(space.columns, at, space.index[KEPT], n_splits)
+            compact(space.columns, at, space.whole[KEPT], n_splits)
             add_pairs(space.columns, begin, at, n_splits, width, counts[group])
     return side
 
@@ -126,7 +158,7 @@ def _weigh_side(
         sides.marks[SIZES, group] = entries if side == counted else whole - entries
     counts = sides.counts[side * n_groups : (side + 1) * n_groups]
     take_diagonal(counts, n_splits, sides.ones)
-    weigh_margins(sides.ones, sides.marks[SIZES], groups, n_splits, n_classes, sides.real, sides.index)
+    weigh_margins(sides.ones, sides.marks[SIZES], groups, n_splits, n_classes, sides.real, sides.whole)
     return counts
 
 
@@ -149,16 +181,16 @@ def _bound_three(
     they can cost: loss(larger side) >= loss(node) - most * weight(smaller side).
     """
     n_classes = rules.prices.shape[0]
-    real, index = space.real, space.index
+    real, index = space.real, space.whole
     two_steps = bound_roots(rules, space.counts, groups, n_splits, real, space.single)
     guesses, bounds = real[GUESS], real[BOUND]
     for k in range(n_splits):
         guesses[k] = bounds[k]
         bounds[k] = np.inf
-    total = weight_of(real, n_classes)
+    total = weight_in(real[TOTAL], n_classes)
     slack = slack_of(rules, groups, total)
     most = _most_per_weight(rules)
-    free = rules.min_leaf <= 1 and rules.min_internal <= 2
+    free = rules.min_leaf <= 1 and rules.min_internal <= 2 and rules.min_weight == 0
     best = upper
     sides.clock[LATE] = 0
     while True:
@@ -166,7 +198,7 @@ def _bound_three(
         if root == LEAF:
             break
         guesses[root] = np.inf
-        if not separates(rules, index, root):
+        if not separates(rules, real, index, root):
             continue
         if deadline < np.inf and seconds(sides.clock) > deadline:
             sides.clock[LATE] = 1
@@ -199,7 +231,7 @@ def _score_root(
     groups: Groups, space: Space, sides: Sides,
 ) -> None:  # fmt: skip
     """Solve both sides of one root exactly and write what they cost to the node's tables."""
-    real, index = space.real, space.index
+    real, index = space.real, space.whole
     n_classes = rules.prices.shape[0]
     side = _count_smaller_side(words, rows, starts, ends, root, n_splits, space, sides)
     _subtract_side(space.counts, n_splits, side, sides.counts)
@@ -208,7 +240,7 @@ def _score_root(
     index[EMPTY, root] = 0
     for answer in range(2):
         counts = _weigh_side(answer, side, starts, ends, groups, n_splits, n_classes, sides)
-        step = solve_two(rules, counts, groups, n_splits, sides.real, sides.index, space.single)
+        step = solve_two(rules, counts, groups, n_splits, sides.real, sides.whole, space.single)
         real[ROOT_COST, root] += step.cost
         real[ROOT_GINI, root] += step.gini
         index[EMPTY, root] += step.empty
@@ -222,12 +254,12 @@ def solve_three(
     groups: Groups, space: Space, sides: Sides, upper: float, deadline: float,
 ) -> Step:  # fmt: skip
     """Return the optimal three-step tree of the node counted in `space`; roots over `upper` may be left out."""
-    real, index = space.real, space.index
+    real, index = space.real, space.whole
     leaf = leaf_step(rules, real, 3)
     if index[N_ROWS, 0] < rules.min_internal:
         return leaf
     _bound_three(words, rows, starts, ends, n_splits, rules, groups, space, sides, upper, deadline)
-    weight = weight_of(real, rules.prices.shape[0])
+    weight = weight_in(real[TOTAL], rules.prices.shape[0])
     tolerance = TOLERANCE * weight
     slack = slack_of(rules, groups, weight)
     for k in range(n_splits):
