@@ -123,6 +123,9 @@ def test_ranks_and_tests_tell_a_clear_winner():
 def test_equal_methods_are_not_told_apart():
     table = results.wide(study_table(gains={"A": 0.0, "B": 0.0}), ["A", "B"], "test")
     assert compare.wilcoxon(table) == {("A", "B"): 1.0}
+    three = results.wide(study_table(gains={"A": 0.0, "B": 0.0, "C": 0.0}), ["A", "B", "C"], "test")
+    assert compare.ranks(three).p_value == 1.0
+    assert compare.ranks(three).mean.to_dict() == {"A": 2.0, "B": 2.0, "C": 2.0}
 
 
 def test_agreement_is_to_print_alike():

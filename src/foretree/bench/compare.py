@@ -99,8 +99,12 @@ def ranks(instances: pd.DataFrame, alpha: float = 0.05) -> Ranks:
     means = instances.groupby("dataset").mean().round(12)
     n_datasets, n_titles = means.shape
     columns = [means[title].to_numpy() for title in means]
-    # With two methods Friedman's test is the sign test's cousin; Wilcoxon above is the one to read.
-    p_value = float(friedmanchisquare(*columns).pvalue) if n_titles > 2 else float("nan")
+    if n_titles <= 2:
+        p_value = float("nan")
+    elif means.nunique(axis=1).eq(1).all():
+        p_value = 1.0
+    else:
+        p_value = float(friedmanchisquare(*columns).pvalue)
     ordered = means.rank(axis=1, ascending=False).mean().sort_values()
     return Ranks(ordered, p_value, critical_difference(n_titles, n_datasets, alpha), n_datasets)
 
@@ -134,11 +138,21 @@ def pareto(cost: npt.NDArray[np.float64], gain: npt.NDArray[np.float64]) -> npt.
     return ~beaten
 
 
+_KIN = {"greedy-M": "CART-M", "greedy-G": "CART-G"}
+
+
+def _of_the_paper(title: str) -> str:
+    """Return the paper's title of a method, of a variant of it ("RST-M [tie_break=first]"), or of its kin."""
+    base = title.split(" [")[0]
+    return _KIN.get(base, base)
+
+
 def agreement(ours: pd.DataFrame, sheet: pd.DataFrame) -> pd.DataFrame:
     """Return ours beside the sheet's, fold by fold, and whether they print alike."""
-    keys = ["dataset", "depth", "fold", "title"]
-    theirs = sheet.rename(columns={"method": "title", "train": "paper_train", "test": "paper_test"})
-    both = ours.merge(theirs, on=keys)
+    theirs = sheet.rename(columns={"train": "paper_train", "test": "paper_test"})
+    both = ours.assign(method=ours["title"].map(_of_the_paper)).merge(
+        theirs, on=["dataset", "depth", "fold", "method"]
+    )
     for metric in ("train", "test"):
         both[f"same_{metric}"] = as_printed(both[metric]) == as_printed(both[f"paper_{metric}"])
     return both

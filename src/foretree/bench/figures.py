@@ -22,7 +22,7 @@ MUTED = "#6b6b76"
 PAPER = "#ffffff"
 TIE = "#b9bcc6"
 # Okabe and Ito's colours, darkened where a thin line of them would not read on white.
-COLOURS = ("#0072b2", "#d55e00", "#00805f", "#a8468a", "#8a6d00", "#3b8fc4", "#5b5b66", "#94470d")
+COLOURS = ("#0072b2", "#d55e00", "#00805f", "#a8468a", "#3b8fc4", "#8a6d00", "#5b5b66", "#94470d")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 _DARK = {
     INK: "#e8e8ee",

@@ -25,7 +25,7 @@ h2 { font-size: 1.25rem; margin: 2.5rem 0 0.5rem; border-top: 1px solid var(--li
 p { max-width: 46rem; margin: 0.5rem 0; }
 a { color: var(--link); }
 nav { columns: 15rem; margin: 1rem 0; }
-nav a { display: block; }
+nav a { display: block; break-inside: avoid; }
 figure { margin: 1.2rem 0; }
 figure svg { max-width: 100%; height: auto; }
 figcaption { margin-bottom: 0.4rem; }

@@ -33,10 +33,10 @@ class Findings:
 
     @cached_property
     def titles(self) -> list[str]:
-        """Return the titles that answered on the grid, the paper's first."""
+        """Return the titles that answered on the grid, the paper's first, without variants by parameters."""
         have = set(self.answers.loc[self.answers["depth"].isin(facts.DEPTHS), "title"])
         known = [title for title in results.PAPER_TITLES if title in have]
-        return known + sorted(have - set(known))
+        return known + sorted(title for title in have - set(known) if " [" not in title)
 
     @cached_property
     def sheet(self) -> pd.DataFrame | None:
