@@ -41,9 +41,9 @@ class Master:
     gains: Columns  # eta (C,)
 
 
-def entries(task: Task) -> int:
-    """About how many numbers separating holds at once: what decides its memory."""
-    return int(np.count_nonzero(task.points.weights)) * (6 * n_nodes(task.depth) + 2 * task.n_columns)
+def needed_bytes(task: Task) -> int:
+    """About what separating holds at once: a few numbers per row and node, and the rows as numbers."""
+    return int(task.points.rows.shape[0]) * (8 * n_nodes(task.depth) + 2 * task.n_columns) * 8
 
 
 def build_master(task: Task, check: Callable[[], None]) -> tuple[Builder, Master]:

@@ -1,28 +1,26 @@
 """`Model` → `Solution` by Gurobi, where its (size-limited) licence allows."""
 
-from typing import TYPE_CHECKING, Any
+from importlib import import_module
+from types import ModuleType
+from typing import Any
 
 import numpy as np
 
 from foretree.mio.interrupt import run_stoppable
 from foretree.mio.model import Limits, Model, Solution
 
-if TYPE_CHECKING:
-    from types import ModuleType
-
 FREE_SIZE = 2000
 
 
-def load() -> "ModuleType":
+def load() -> ModuleType:
     """The gurobipy package, or one sentence that says how to get it."""
     try:
-        import gurobipy
+        return import_module("gurobipy")
     except ImportError as missing:
         raise ImportError("The solver 'gurobi' needs gurobipy: pip install 'foretree[gurobi]'.") from missing
-    return gurobipy
 
 
-def new_engine(gurobipy: "ModuleType", limits: Limits) -> Any:
+def new_engine(gurobipy: ModuleType, limits: Limits) -> Any:
     """An empty, silent Gurobi model that keeps its log in memory and uses one thread."""
     environment = gurobipy.Env(params={"OutputFlag": 0})
     engine = gurobipy.Model(env=environment)
@@ -42,7 +40,7 @@ def solve(model: Model, relax: bool, limits: Limits) -> Solution:
     return run(gurobipy, engine, columns)
 
 
-def load_model(gurobipy: "ModuleType", model: Model, relax: bool, limits: Limits) -> tuple[Any, Any]:
+def load_model(gurobipy: ModuleType, model: Model, relax: bool, limits: Limits) -> tuple[Any, Any]:
     """A silent Gurobi that holds the model, and its columns."""
     from scipy.sparse import csc_array
 
@@ -65,7 +63,7 @@ def load_model(gurobipy: "ModuleType", model: Model, relax: bool, limits: Limits
     return engine, columns
 
 
-def run(gurobipy: "ModuleType", engine: Any, columns: Any, callback: Any = None) -> Solution:
+def run(gurobipy: ModuleType, engine: Any, columns: Any, callback: Any = None) -> Solution:
     """Optimise what was built and read the answer; a signal leaves the incumbent."""
     try:
         interrupted = run_stoppable(lambda: engine.optimize(callback), engine.terminate)

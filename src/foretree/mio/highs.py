@@ -1,25 +1,23 @@
 """`Model` → `Solution` by HiGHS."""
 
 import tempfile
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import ModuleType
+from typing import Any
 
 import numpy as np
 
 from foretree.mio.interrupt import run_stoppable
 from foretree.mio.model import Limits, Model, Solution
 
-if TYPE_CHECKING:
-    from types import ModuleType
 
-
-def load() -> "ModuleType":
+def load() -> ModuleType:
     """The highspy package, or one sentence that says how to get it."""
     try:
-        import highspy
+        return import_module("highspy")
     except ImportError as missing:
         raise ImportError("The solver 'highs' needs highspy: pip install 'foretree[mio]'.") from missing
-    return highspy
 
 
 def solve(model: Model, relax: bool, limits: Limits) -> Solution:
@@ -60,7 +58,7 @@ def _pass_model(engine: Any, model: Model, relax: bool) -> None:
         raise ArithmeticError("HiGHS refused the model: its matrix or bounds are not finite numbers.")
 
 
-def _solve_relaxed(highspy: "ModuleType", engine: Any) -> Solution:
+def _solve_relaxed(highspy: ModuleType, engine: Any) -> Solution:
     # Measured: on these models presolve costs ten times what it saves. Simplex, since interior points
     # without crossover stop inside the face of tied trees, where the point is no tree.
     engine.setOptionValue("presolve", "off")
@@ -75,7 +73,7 @@ def _solve_relaxed(highspy: "ModuleType", engine: Any) -> Solution:
     )
 
 
-def _solve_integral(highspy: "ModuleType", engine: Any, limits: Limits) -> Solution:
+def _solve_integral(highspy: ModuleType, engine: Any, limits: Limits) -> Solution:
     engine.setOptionValue("threads", 1)
     engine.setOptionValue("mip_rel_gap", 0.0)
     engine.setOptionValue("mip_abs_gap", 1e-6)

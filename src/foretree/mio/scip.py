@@ -1,16 +1,15 @@
 """`Model` → `Solution` by SCIP."""
 
 import tempfile
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import ModuleType
+from typing import Any
 
 import numpy as np
 
 from foretree.mio.interrupt import run_stoppable
 from foretree.mio.model import Limits, Model, Solution
-
-if TYPE_CHECKING:
-    from types import ModuleType
 
 STATUS = {
     "timelimit": "time limit reached",
@@ -19,13 +18,12 @@ STATUS = {
 }
 
 
-def load() -> "ModuleType":
+def load() -> ModuleType:
     """The pyscipopt package, or one sentence that says how to get it."""
     try:
-        import pyscipopt
+        return import_module("pyscipopt")
     except ImportError as missing:
         raise ImportError("The solver 'scip' needs pyscipopt: pip install 'foretree[scip]'.") from missing
-    return pyscipopt
 
 
 def solve(model: Model, relax: bool, limits: Limits) -> Solution:
@@ -57,7 +55,7 @@ def load_model(model: Model, relax: bool, limits: Limits) -> tuple[Any, list[Any
     return engine, columns
 
 
-def _add_rows(pyscipopt: "ModuleType", engine: Any, model: Model, columns: list[Any]) -> None:
+def _add_rows(pyscipopt: ModuleType, engine: Any, model: Model, columns: list[Any]) -> None:
     n_rows, n_columns = model.shape
     owner = np.repeat(np.arange(n_columns), np.diff(model.starts))
     order = np.argsort(model.rows, kind="stable")
