@@ -143,6 +143,13 @@ def test_columns_without_string_names_are_numbered():
     assert SplitEncoder().fit(table).get_feature_names_out().tolist() == ["x0 <= 1.5", "x1 = b"]
 
 
+def test_columns_of_nulls_and_of_numpy_text():
+    nulls = pa.table({"nothing": pa.nulls(2), "n": [1, 2]})
+    assert SplitEncoder().fit(nulls).get_feature_names_out().tolist() == ["n <= 1.5"]
+    words = np.array([[np.str_("a")], [np.str_("b")], [None]], dtype=object)
+    assert SplitEncoder().fit(words).get_feature_names_out().tolist() == ["x0 = a", "x0 = b", "x0 is missing"]
+
+
 def test_lists_keep_the_type_of_each_column():
     encoder = SplitEncoder().fit([[1, "a", 0], [2, "b", 1], [3, "b", 1]])
     assert encoder.get_feature_names_out().tolist() == ["x0 <= 1.5", "x0 <= 2.5", "x1 = b", "x2 = 1"]

@@ -39,6 +39,7 @@ def says(kind, *parts):
         ([[10**400], [1]], ValueError, ["'x0'", "1.8e308", "scale"]),
         ([["a"], [2]], TypeError, ["'x0'", "'a'", "2", "argument must be", "string", "number"]),
         ([[{}], [2]], TypeError, ["'x0'", "dict", "drop it"]),
+        ([["a"]] * 200 + [[{}]], TypeError, ["'x0'", "'a'", "dict"]),
         ([["a"], [2.5], [float("nan")]], TypeError, ["'x0'", "'a'", "2.5"]),
         ([[1, 1], [1, 1]], NoSplitError, ["No column", "vary"]),
         ([[1, 2]], NoSplitError, ["1 sample"]),
@@ -64,6 +65,9 @@ def test_infinity_is_named_with_its_column_and_row(X):
         encoder.transform(np.asarray(X))
     with says(ValueError, "'x1'", "inf in row 20000"):
         encoder.transform(np.vstack([np.zeros((20_000, 2)), [[0, np.inf]]]))
+    mixed = SplitEncoder().fit(pd.DataFrame({"t": ["a", "b"], "n": [1.0, 2.0]}))
+    with says(ValueError, "'n'", "inf in row 20000"):
+        mixed.transform(pd.DataFrame({"t": ["a"] * 20_001, "n": [0.0] * 20_000 + [np.inf]}))
 
 
 @pytest.mark.parametrize(

@@ -155,8 +155,6 @@ def _arrow_text(array: Any, name: str) -> Labels:
 
     chunked = array if isinstance(array, pa.ChunkedArray) else pa.chunked_array([array])
     encoded = chunked.dictionary_encode().combine_chunks()
-    if isinstance(encoded, pa.ChunkedArray):  # what some releases give for no or several chunks
-        encoded = pa.concat_arrays(encoded.chunks) if encoded.num_chunks else encoded.type.wrap_array([])
     codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
     return Labels(name, codes, encoded.dictionary.to_pylist())
 
@@ -179,10 +177,10 @@ def _categories(series: "nw.Series[Any]", name: str) -> Labels:
 
 def column_of_objects(values: list[Any], name: str) -> Column:
     """Read a list of Python objects (n_rows,): all text, all numbers or all dates, besides missing ones."""
-    # Text is told by its few distinct values; True would hide 1 there, and what has no hash is no text.
+    # Text is told quickest by its few distinct values. Of other kinds these tell less: True would hide 1.
     if any(type(value) is str for value in values[:SNIFF]):
-        distinct = dict.fromkeys(values) if _all_hashable(values) else {}
-        if all(type(value) is str or _is_missing(value) for value in distinct) and distinct:
+        distinct = _distinct(values)
+        if distinct and all(type(value) is str or _is_missing(value) for value in distinct):
             return _labels_of_list(values, distinct, name)
     present = _present_types(values)
     kind = _common_kind(present, name)
@@ -195,8 +193,11 @@ def column_of_objects(values: list[Any], name: str) -> Column:
 SNIFF = 100
 
 
-def _all_hashable(values: list[Any]) -> bool:
-    return all(kind.__hash__ is not None for kind in set(map(type, values[:SNIFF])))
+def _distinct(values: list[Any]) -> dict[Any, None]:
+    try:
+        return dict.fromkeys(values)
+    except TypeError:  # a value without a hash is no text
+        return {}
 
 
 def _labels_of_list(values: list[Any], distinct: dict[Any, None], name: str) -> Labels:
