@@ -17,7 +17,15 @@ TITLES = {
     "rst-g": 0.76,
     "hybrid": 0.77,
 }
-TITLES |= {"rst3-m": 0.765, "rst3-g": 0.77, "rst4-m": 0.766, "benders": 0.72, "cart-full": 0.7}
+TITLES |= {
+    "binoct": 0.6,
+    "flowoct": 0.65,
+    "rst3-m": 0.765,
+    "rst3-g": 0.77,
+    "rst4-m": 0.766,
+    "benders": 0.72,
+    "cart-full": 0.7,
+}
 
 
 def fill(store: Store) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-_DEFAULT_STORE = Path("build") / "bench.sqlite"
+_DEFAULT_STORE = Path("foretree-bench") / "store.sqlite"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -34,7 +34,7 @@ def _parser() -> argparse.ArgumentParser:
     bench = commands.add_parser("bench", help="the paper's study: run it, read it")
     actions = bench.add_subparsers(required=True, metavar="ACTION")
     _add_run(actions)
-    _add(actions, "status", _status, "what is done, what is left to do, what failed")
+    _add(actions, "status", _status, "what is done, and what failed for what reason")
     _add(actions, "methods", _methods, "the methods by name, and which cannot run here")
     _add(actions, "datasets", _datasets, "the datasets by name, and where each is found")
     tables = _add(actions, "tables", _tables, "the paper's tables, ours beside them")
@@ -46,7 +46,7 @@ def _parser() -> argparse.ArgumentParser:
         ("report", _report, "write the page"),
     ):
         _add(actions, name, call, text).add_argument(
-            "--out", type=Path, default=Path("build/paper"), metavar="DIR"
+            "--out", type=Path, default=Path("foretree-bench/report"), metavar="DIR"
         )
     export = _add(actions, "export", _export, "every cell as CSV or Parquet")
     export.add_argument("file", type=Path, help="ends in .csv or .parquet")

@@ -147,6 +147,7 @@ def _sweet_spot(findings: Findings) -> Section | None:
         )
     built: dict[str, Callable[[], figures.Figure]] = {}
     built["figure-9"] = partial(figures.win_bars, "Figure 9", instances, "test")
+    built |= _optimal_methods(findings)
     ranked = _ranked_titles(findings)
     texts.append(_friedman_text(findings.instances(ranked)))
     built["critical-difference"] = partial(figures.critical_difference, findings.instances(ranked))
@@ -157,6 +158,19 @@ def _sweet_spot(findings: Findings) -> Section | None:
     return Section(
         "sweet-spot", "5.4 Is there a sweet spot between CART and the optimum?", tuple(texts), built, (tests,)
     )
+
+
+def _optimal_methods(findings: Findings) -> dict[str, Callable[[], figures.Figure]]:
+    """Return Figure 10's two halves, over the instances that all three optimal methods answered."""
+    titles = ["BinOCT", "FlowOCT", "BendersOCT"]
+    if not findings.has(*titles):
+        return {}
+    return {
+        f"figure-10-{metric}": partial(
+            figures.win_bars, "Figure 10", findings.instances(titles, metric), metric
+        )
+        for metric in figures.SAMPLES
+    }
 
 
 def _ranked_titles(findings: Findings) -> list[str]:
