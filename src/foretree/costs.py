@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from foretree._kernels.price import price_pairs
 from foretree.counts import PairCounts
-from foretree.losses import Floats, Loss, gini
+from foretree.losses import ROUNDING, Floats, Loss, gini
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,10 @@ def cell_rows(counts: PairCounts) -> NDArray[np.int64]:
 def pair_costs(counts: PairCounts, loss: Loss, limits: Limits) -> PairCosts:
     """Return the costs of all pairs of a node's splits."""
     cells, rows = cell_weights(counts), cell_rows(counts)
-    costs = loss.of(cells).sum(axis=1) if loss.compiled is None else _fused_costs(counts, loss)
+    # Differences of fractional weights are off by rounding, which must not fill an empty cell or leave a debt.
+    np.maximum(cells, 0.0, out=cells)
+    cells[rows == 0] = 0.0
+    costs = loss.of(cells).sum(axis=1) if loss.compiled is None else _fused_costs(counts, rows, loss)
     ginis = gini(cells).sum(axis=1)
     sizes = rows.sum(axis=1)[:, :, :1]
     is_leaf = (rows == 0).any(axis=1)
@@ -87,10 +90,10 @@ def pair_costs(counts: PairCounts, loss: Loss, limits: Limits) -> PairCosts:
     )
 
 
-def _fused_costs(counts: PairCounts, loss: Loss) -> Floats:
+def _fused_costs(counts: PairCounts, rows: NDArray[np.int64], loss: Loss) -> Floats:
     """Return costs (2, p, p) of a compiled loss, called in the kernel cell by cell."""
-    costs: Floats = price_pairs(loss.compiled, counts.both, counts.total)
-    bad = ~(costs >= 0)
+    costs: Floats = price_pairs(loss.compiled, counts.both, counts.total, rows)
+    bad = ~(costs >= -ROUNDING * counts.total.sum())
     if bad.any():
         side, root, child = (int(place) for place in np.argwhere(bad)[0])
         cells = cell_weights(counts)[side, :, root, child].tolist()
@@ -98,4 +101,4 @@ def _fused_costs(counts: PairCounts, loss: Loss) -> Floats:
             f"The loss {loss.name!r} adds up to {costs[side, root, child]} over leaves of class weights {cells}; "
             "a leaf's loss must be a number of at least 0."
         )
-    return costs
+    return np.maximum(costs, 0.0)

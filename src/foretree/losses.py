@@ -56,6 +56,8 @@ HYBRID = "hybrid"
 # The paper's Section 5.3: above this depth Gini trees overtake on the training data.
 HYBRID_SWITCH = 5
 COST_MATRIX = 3
+# What a callable's loss may lack of 0, as a share of the leaf's weight: it adds up floats.
+ROUNDING = 1e-12
 
 
 def resolve_loss(loss: str | LossFunction | Floats, max_depth: int, n_classes: int) -> Loss:
@@ -145,20 +147,21 @@ def _guarded(loss: LossFunction, name: str) -> LossFunction:
             )
         # An empty leaf is no leaf and costs nothing, whatever 0/0 a loss makes of it.
         out = np.where(weights.sum(axis=-1) > 0, out, 0.0)
-        _refuse_bad_values(out, weights, name)
-        return out
+        return _refuse_bad_values(out, weights, name)
 
     return of
 
 
-def _refuse_bad_values(out: Floats, weights: Floats, name: str) -> None:
-    bad = ~(out >= 0)
+def _refuse_bad_values(out: Floats, weights: Floats, name: str) -> Floats:
+    """Return the losses, those below 0 by rounding alone as 0."""
+    bad = ~(out >= -ROUNDING * weights.sum(axis=-1))
     if bad.any():
         where = tuple(np.argwhere(bad)[0])
         raise ValueError(
             f"The loss {name!r} is {out[where]} for class weights {weights[where].tolist()}; a leaf's loss must be "
             "a number of at least 0 (add a constant per row of weight if yours measures a gain)."
         )
+    return np.maximum(out, 0.0)
 
 
 def _over_leaves(loss: Any, name: str, n_classes: int) -> LossFunction:
@@ -176,8 +179,7 @@ def _over_leaves(loss: Any, name: str, n_classes: int) -> LossFunction:
     def of(weights: Floats) -> Floats:
         leaves = np.ascontiguousarray(weights, dtype=np.float64).reshape(-1, weights.shape[-1])
         out = np.array([one(leaf) if leaf.sum() > 0 else 0.0 for leaf in leaves])
-        _refuse_bad_values(out, leaves, name)
-        return out.reshape(weights.shape[:-1])
+        return _refuse_bad_values(out, leaves, name).reshape(weights.shape[:-1])
 
     of(_probe_leaves(n_classes))
     return of
