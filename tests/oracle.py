@@ -36,6 +36,7 @@ class Task:
     tie_by_gini: bool = True
     stop_without_gain: bool = False
     min_decrease: float = 0.0
+    min_weight: float = 0.0
 
 
 def task(x, y, n_classes=None, row_weights=None, sizes=None, loss=misclassification, **rules):
@@ -58,6 +59,8 @@ def best(task, rows, steps):
         sides = [rows[task.x[rows, root] == answer] for answer in (0, 1)]
         sizes = [task.sizes[side].sum() for side in sides]
         if min(len(side) for side in sides) == 0 or min(sizes) < task.min_leaf:
+            continue
+        if min(task.weights[side].sum() for side in sides) < task.min_weight:
             continue
         low, high = (best(task, side, steps - 1) for side in sides)
         found.append((low[0] + high[0], low[1] + high[1], low[2] + high[2], (root, low[3], high[3])))
