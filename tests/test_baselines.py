@@ -214,6 +214,12 @@ def test_probabilities_are_the_shares_of_the_leaf():
     assert model.log_
 
 
+@pytest.mark.parametrize("start", [None, "cart", "lookahead"])
+def test_one_class_needs_no_split(start):
+    model = FlowOCTClassifier(2, warm_start=start).fit([[0, 1], [1, 0]], ["only", "only"])
+    assert (model.objective_, model.gap_, model.tree_.n_splits) == (2.0, 0.0, 0)
+
+
 def test_identical_rows_are_merged_without_changing_the_answer():
     X, y = table(7, n=12)
     points = merged(np.tile(X, (5, 1)).astype(bool), np.tile(y, 5), 2)

@@ -83,7 +83,7 @@ class _MioTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
         task = Task(points, self.max_depth, self.regularization)
         self._refuse_what_does_not_fit(task)
         begin = None
-        if self.warm_start:
+        if self.warm_start and self.classes_.size > 1:
             begin = pruned(warm_tree(self.warm_start, task), points, self.regularization)
         self._keep_best(task, begin, self._solved(task, clock, begin))
         return self
