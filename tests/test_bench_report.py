@@ -194,6 +194,8 @@ def test_colours_of_the_papers_methods_are_fixed_and_different():
     colours = {figures.colour_of(title, titles) for title in titles}
     assert len(colours) == len(titles)
     assert set(figures._DARK) >= set(figures.COLOURS)
+    few = ["CART-G", "RST-G", "mine", "yours"]
+    assert len({figures.colour_of(title, few) for title in few}) == 4
 
 
 def test_a_missing_store_says_how_to_make_one(tmp_path):

@@ -88,7 +88,10 @@ def colour_of(title: str, titles: Sequence[str]) -> str:
     if title in fixed:
         return COLOURS[fixed.index(title)]
     others = [name for name in titles if name not in fixed]
-    return COLOURS[(others.index(title) + 3) % len(COLOURS)]
+    free = [colour for name, colour in zip(fixed, COLOURS, strict=True) if name not in titles] or list(
+        COLOURS
+    )
+    return free[others.index(title) % len(free)]
 
 
 def win_bars(name: str, instances: pd.DataFrame, metric: str) -> Figure:

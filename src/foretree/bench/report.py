@@ -149,4 +149,5 @@ def _failures(findings: Findings) -> str:
 
 def _machine(machine: dict[str, str]) -> str:
     facts = ", ".join(f"{name} {value}" for name, value in machine.items() if name != "command")
-    return f"<p>Command: <code>{escape(machine['command'])}</code><br>{escape(facts)}</p>"
+    commands = "<br>".join(f"<code>{escape(command)}</code>" for command in machine["command"].splitlines())
+    return f"<p>Commands, then <code>foretree bench report</code>:<br>{commands}<br>{escape(facts)}</p>"

@@ -58,7 +58,7 @@ class Findings:
         return set(titles) <= set(self.titles)
 
     def machines(self) -> list[dict[str, str]]:
-        """Return the machines that measured, each once, with the command they were given."""
+        """Return the machines that measured, each once, with the commands they were given."""
         from contextlib import closing
         from sqlite3 import connect
 
@@ -67,8 +67,13 @@ class Findings:
             rows = db.execute(
                 f"SELECT command, machine FROM runs WHERE run IN ({used}) ORDER BY run"
             ).fetchall()
-        seen = {machine: {"command": command, **json.loads(machine)} for command, machine in rows}
-        return list(seen.values())
+        commands: dict[str, list[str]] = {}
+        for command, machine in rows:
+            commands.setdefault(machine, []).append(command)
+        return [
+            {"command": "\n".join(dict.fromkeys(given)), **json.loads(machine)}
+            for machine, given in commands.items()
+        ]
 
     def ladder(self, letter: str, depth: int) -> dict[int, pd.DataFrame]:
         """Return answers by lookahead k at one depth, on the datasets that every k finished."""

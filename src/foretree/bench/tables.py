@@ -205,7 +205,10 @@ def _seconds(value: float | None) -> str:
 
 
 def _ratio(theirs: float | None, mine: float | None) -> str:
-    return _NONE if theirs is None or not mine or pd.isna(mine) else f"{theirs / mine:,.0f}x"
+    if theirs is None or not mine or pd.isna(mine):
+        return _NONE
+    ratio = theirs / mine
+    return f"{ratio:,.0f}x" if ratio >= 10 else f"{ratio:.1f}x"
 
 
 def appendix_c(answers: pd.DataFrame) -> list[Table]:
