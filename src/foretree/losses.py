@@ -80,7 +80,9 @@ def resolve_loss(loss: str | LossFunction | Floats, max_depth: int, n_classes: i
 def _cost_matrix(prices: Any, n_classes: int) -> Loss:
     """Return the loss that pays prices[c, d] for every row of class c in a leaf that says d."""
     try:
-        table = np.ascontiguousarray(prices, dtype=np.float64)
+        table = np.array(prices, dtype=np.float64, order="C")
+        if table.ndim == 0:
+            raise ValueError("one number is no matrix")
     except (TypeError, ValueError):
         raise ValueError(
             f"loss={prices!r} is neither a name, nor a cost matrix of numbers, nor a function."
