@@ -55,25 +55,33 @@ def _refuse_non_classes(labels: NDArray[Any]) -> None:
             raise ValueError(
                 f"Input y contains NaN or None (first in row {missing[0]}); drop these rows or give them a class."
             )
-    check_classification_targets(labels)
+    try:
+        check_classification_targets(labels)
+    except TypeError:
+        raise _not_ordered(labels) from None
+
+
+def _not_ordered(labels: NDArray[Any]) -> ValueError:
+    kinds = sorted({type(label).__name__ for label in labels.tolist()})
+    return ValueError(
+        f"y mixes labels that cannot be ordered ({', '.join(kinds)}); give all labels one type, such as str."
+    )
 
 
 def _number(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
     if labels.dtype.kind in "iu" and labels.size:
         least, most = labels.min(), labels.max()
         if int(most) - int(least) < _SMALL_RANGE:
-            shifted = (labels - least).astype(np.int64)
+            shifted = labels.astype(np.int64) - least.astype(np.int64)
             present = np.flatnonzero(np.bincount(shifted))
             number = np.empty(int(most) - int(least) + 1, np.int64)
             number[present] = np.arange(present.size)
-            return (present + least).astype(labels.dtype), number[shifted]
+            # In narrow types both summands may wrap round, but their sum is right.
+            return present.astype(labels.dtype) + least, number[shifted]
     try:
         classes, codes = np.unique(labels, return_inverse=True)
     except TypeError:
-        kinds = sorted({type(label).__name__ for label in labels.tolist()})
-        raise ValueError(
-            f"y mixes labels that cannot be ordered ({', '.join(kinds)}); give all labels one type, such as str."
-        ) from None
+        raise _not_ordered(labels) from None
     return classes, codes.astype(np.int64)
 
 
