@@ -2,6 +2,7 @@
 
 from foretree.encode import SplitEncoder
 from foretree.estimators import LookaheadTreeClassifier
+from foretree.export import export_text
 
-__all__ = ["LookaheadTreeClassifier", "SplitEncoder"]
+__all__ = ["LookaheadTreeClassifier", "SplitEncoder", "export_text"]
 __version__ = "0.1.0.dev0"

@@ -1,6 +1,5 @@
 """A grown tree as flat arrays: where rows end up, what paths say, and how it simplifies."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -144,24 +143,3 @@ def path_matrix(tree: Tree, leaves: Integers) -> Any:
         open_rows = at >= 0
         at, place = at[open_rows], place[open_rows] - 1
     return csr_matrix((np.ones(nodes.size, np.int64), nodes, ends), shape=(leaves.size, tree.n_nodes))
-
-
-def to_text(tree: Tree, question: Callable[[int, int], str], leaf: Callable[[int], str]) -> str:
-    """Return the tree as indented lines; question(split, answer) and leaf(node) supply the words."""
-    lines: list[str] = []
-    waiting = [(0, 0)]
-    prefixes = {0: ""}
-    while waiting:
-        node, level = waiting.pop()
-        indent = "|   " * (level - 1) + "|-- " if level else ""
-        if tree.split[node] == LEAF:
-            lines.append(f"{indent}{prefixes[node]}{leaf(node)}")
-            continue
-        if level:
-            lines.append(f"{indent}{prefixes[node].removesuffix(': ')}")
-        low, high = int(tree.low[node]), int(tree.high[node])
-        split = int(tree.split[node])
-        prefixes[low] = question(split, 0) + ": "
-        prefixes[high] = question(split, 1) + ": "
-        waiting += [(low, level + 1), (high, level + 1)]
-    return "\n".join(lines)

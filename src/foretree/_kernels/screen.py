@@ -18,7 +18,9 @@ from foretree._kernels.jit import inner
 from foretree._kernels.pairs import LANES
 
 FAR = 3e38
-_TINY = 1e-30
+# Weights are scaled to a node's weight of 1 to 2; a lighter cell than this is priced as if it weighed as much,
+# which can only lower its price.
+_FLOOR = 1e-7
 _INT32 = ir.IntType(32)
 _FLOATS = ir.VectorType(ir.FloatType(), LANES)
 
@@ -87,13 +89,17 @@ class _Lanes:
         return self.builder.select(self.builder.fcmp_ordered(">", left, right), left, right)
 
 
-def _misclassified_of_two(lanes: _Lanes, a: Any, b: Any) -> Any:
-    return lanes.min(a, b)
-
-
-def _gini_of_two(lanes: _Lanes, a: Any, b: Any) -> Any:
-    """Half of the Gini loss of two class weights: ab / (a + b), and 0 where both are 0."""
-    return lanes.div(lanes.mul(a, b), lanes.max(lanes.add(a, b), lanes.constant(_TINY)))
+def _quotients(lanes: _Lanes, tops: list[Any], bottoms: list[Any]) -> list[Any]:
+    """Return tops / bottoms; two quotients share one division, which is what takes time here."""
+    floor = lanes.constant(_FLOOR)
+    bottoms = [lanes.max(bottom, floor) for bottom in bottoms]
+    out = []
+    for i in range(0, len(tops), 2):
+        product = lanes.mul(bottoms[i], bottoms[i + 1])
+        inverse = lanes.div(lanes.constant(1.0), product)
+        out.append(lanes.mul(lanes.mul(tops[i], bottoms[i + 1]), inverse))
+        out.append(lanes.mul(lanes.mul(tops[i + 1], bottoms[i]), inverse))
+    return out
 
 
 # Rows of the float32 table that the row kernels work on; each is as wide as the splits and classes need.
@@ -101,64 +107,80 @@ LOW, HIGH, TOTAL, ONES = range(4)
 # ONES + c holds class c's weight with each split, ONES + C + c its weight with both the root and the split.
 # The places of the arguments of a row kernel.
 _TABLE, _N_CLASSES, _SPLIT, _WIDTH = range(4)
-Losses = Callable[[_Lanes, Any], list[Any]]
+# Given the lanes once and then each k, the losses of the cells 00, 01, 10, 11.
+Losses = Callable[[_Lanes], Callable[[Any], list[Any]]]
 
 
-def _cells_of_class(lanes: _Lanes, number: Any, k: Any) -> list[Any]:
-    """Return one class's weights of the cells 00, 01, 10, 11; rounding must not leave an empty one below 0."""
-    builder = lanes.builder
-    zero = lanes.constant(0.0)
-    ones = builder.add(number, ir.Constant(number.type, ONES))
-    both = lanes.load(_TABLE, k, builder.add(ones, lanes.arguments[_N_CLASSES]))
+def _root_of_class(lanes: _Lanes, number: Any) -> tuple[Any, Any, Any]:
+    """Return one class's row of the table, its weight with the root and its weight without, in all lanes."""
+    ones = lanes.builder.add(number, ir.Constant(number.type, ONES))
     mine = lanes.spread(_TABLE, lanes.arguments[_SPLIT], ones)
     total = lanes.spread(_TABLE, number, ir.Constant(number.type, TOTAL))
-    high_low = lanes.max(lanes.sub(mine, both), zero)
+    return ones, mine, lanes.sub(total, mine)
+
+
+def _cells_of_class(lanes: _Lanes, root: tuple[Any, Any, Any], k: Any) -> list[Any]:
+    """Return one class's weights of the cells 00, 01, 10, 11; rounding must not leave an empty one below 0."""
+    ones, mine, rest = root
+    zero = lanes.constant(0.0)
+    both = lanes.load(_TABLE, k, lanes.builder.add(ones, lanes.arguments[_N_CLASSES]))
     low_high = lanes.max(lanes.sub(lanes.load(_TABLE, k, ones), both), zero)
-    low_low = lanes.max(lanes.sub(lanes.sub(total, mine), low_high), zero)
-    return [low_low, low_high, high_low, both]
+    return [
+        lanes.max(lanes.sub(rest, low_high), zero),
+        low_high,
+        lanes.max(lanes.sub(mine, both), zero),
+        both,
+    ]
 
 
-def _losses_of_two(loss: Callable[[_Lanes, Any, Any], Any]) -> Losses:
-    def losses(lanes: _Lanes, k: Any) -> list[Any]:
-        of_class = []
-        for number in range(2):
-            row = ir.Constant(ir.IntType(64), number)
-            of_class.append(_cells_of_class(lanes, row, k))
-        return [loss(lanes, a, b) for a, b in zip(*of_class, strict=True)]
+def _losses_of_two(gini: bool) -> Losses:
+    """Price cells of two classes: the lighter class, or ab / (a + b), half of the Gini loss."""
 
-    return losses
+    def prepare(lanes: _Lanes) -> Callable[[Any], list[Any]]:
+        roots = [_root_of_class(lanes, ir.Constant(ir.IntType(64), number)) for number in range(2)]
+
+        def losses(k: Any) -> list[Any]:
+            cells = list(zip(*(_cells_of_class(lanes, root, k) for root in roots), strict=True))
+            if not gini:
+                return [lanes.min(a, b) for a, b in cells]
+            return _quotients(lanes, [lanes.mul(a, b) for a, b in cells], [lanes.add(a, b) for a, b in cells])
+
+        return losses
+
+    return prepare
 
 
 def _losses_of_many(gini: bool) -> Losses:
     """Add up the cells class by class: weight minus heaviest, or weight minus squares over weight."""
 
-    def losses(lanes: _Lanes, k: Any) -> list[Any]:
+    def prepare(lanes: _Lanes) -> Callable[[Any], list[Any]]:
         builder = lanes.builder
         zero = lanes.constant(0.0)
         weights = [cgutils.alloca_once_value(builder, zero) for _ in range(4)]
         marks = [cgutils.alloca_once_value(builder, zero) for _ in range(4)]
-        for slot in weights + marks:
-            builder.store(zero, slot)
-        with cgutils.for_range(builder, lanes.arguments[_N_CLASSES]) as loop:
-            row = loop.index
-            cells = _cells_of_class(lanes, row, k)
-            for cell, weight, mark in zip(cells, weights, marks, strict=True):
-                builder.store(lanes.add(builder.load(weight), cell), weight)
-                old = builder.load(mark)
-                new = lanes.add(old, lanes.mul(cell, cell)) if gini else lanes.max(old, cell)
-                builder.store(new, mark)
-        out = []
-        for slot, mark in zip(weights, marks, strict=True):
-            weight, best = builder.load(slot), builder.load(mark)
+
+        def losses(k: Any) -> list[Any]:
+            for slot in weights + marks:
+                builder.store(zero, slot)
+            with cgutils.for_range(builder, lanes.arguments[_N_CLASSES]) as loop:
+                cells = _cells_of_class(lanes, _root_of_class(lanes, loop.index), k)
+                for cell, weight, mark in zip(cells, weights, marks, strict=True):
+                    builder.store(lanes.add(builder.load(weight), cell), weight)
+                    old = builder.load(mark)
+                    new = lanes.add(old, lanes.mul(cell, cell)) if gini else lanes.max(old, cell)
+                    builder.store(new, mark)
+            totals = [builder.load(weight) for weight in weights]
+            best = [builder.load(mark) for mark in marks]
             if gini:
-                best = lanes.div(best, lanes.max(weight, lanes.constant(_TINY)))
-            out.append(lanes.sub(weight, best))
-        return out
+                best = _quotients(lanes, best, totals)
+            return [lanes.sub(total, most) for total, most in zip(totals, best, strict=True)]
 
-    return losses
+        return losses
+
+    return prepare
 
 
-def _row_kernel(losses: Losses) -> Any:
+def _row_kernel(prepare: Losses) -> Any:
     """Make a kernel that lowers low[k] and high[k] by the pairs of one split with the k around and after it."""
 
     @intrinsic
@@ -167,6 +189,7 @@ def _row_kernel(losses: Losses) -> Any:
 
         def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             lanes = _Lanes(context, builder, signature, arguments)
+            losses_of = prepare(lanes)
             far = lanes.constant(FAR)
             mine = [cgutils.alloca_once_value(builder, far) for _ in range(2)]
             for slot in mine:
@@ -175,7 +198,7 @@ def _row_kernel(losses: Losses) -> Any:
             step = ir.Constant(split.type, LANES)
             start = builder.sub(split, builder.urem(split, step))
             with cgutils.for_range_slice(builder, start, width, step, inc=True) as (k, _):
-                low_low, low_high, high_low, high_high = losses(lanes, k)
+                low_low, low_high, high_low, high_high = losses_of(k)
                 as_root = (lanes.add(low_low, low_high), lanes.add(high_low, high_high))
                 as_child = (lanes.add(low_low, high_low), lanes.add(low_high, high_high))
                 for slot, cost in zip(mine, as_root, strict=True):
@@ -196,8 +219,8 @@ def _row_kernel(losses: Losses) -> Any:
     return row
 
 
-_misclassification_two = _row_kernel(_losses_of_two(_misclassified_of_two))
-_gini_two = _row_kernel(_losses_of_two(_gini_of_two))
+_misclassification_two = _row_kernel(_losses_of_two(gini=False))
+_gini_two = _row_kernel(_losses_of_two(gini=True))
 _misclassification_many = _row_kernel(_losses_of_many(gini=False))
 _gini_many = _row_kernel(_losses_of_many(gini=True))
 

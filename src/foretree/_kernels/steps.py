@@ -271,7 +271,8 @@ def bound_roots(
     """Write a lower bound of each root's two-step loss to BOUND of the table `real`; return the least."""
     bounds = real[BOUND]
     gini = rules.loss == GINI
-    if not gini and rules.loss != MISCLASSIFICATION:
+    known = gini or rules.loss == MISCLASSIFICATION
+    if not known or weight_in(real[TOTAL], rules.prices.shape[0]) <= 0:
         for k in range(n_splits):
             bounds[k] = -np.inf
         return -np.inf
@@ -281,11 +282,18 @@ def bound_roots(
     for k in range(width):
         low[k] = FAR
         high[k] = FAR
+    # A power of two brings the node's weight to 1 to 2, which rounds nothing and keeps products of weights in range.
+    unit = 1.0
+    total = weight_in(real[TOTAL], n_classes)
+    while total * unit >= 2:
+        unit *= 0.5
+    while total * unit < 1:
+        unit *= 2
     for c in range(n_classes):
-        single[screen.TOTAL, c] = real[TOTAL, c]
+        single[screen.TOTAL, c] = unit * real[TOTAL, c]
         ones = single[screen.ONES + c]
         for k in range(n_splits):
-            ones[k] = real[ONES + c, k]
+            ones[k] = unit * real[ONES + c, k]
         for k in range(n_splits, width):
             ones[k] = 0
     plain = groups.classes.size == n_classes
@@ -302,7 +310,7 @@ def bound_roots(
         for group in range(groups.classes.size):
             out = single[both + groups.classes[group], start:width]
             mine = counts[group, split, start:width]
-            weight = np.float32(groups.weights[group])
+            weight = np.float32(unit * groups.weights[group])
             if plain:
                 for k in range(out.size):
                     out[k] = weight * np.float32(mine[k])
@@ -310,7 +318,7 @@ def bound_roots(
                 for k in range(out.size):
                     out[k] += weight * np.float32(mine[k])
         lower_row(gini, single, n_classes, split, width)
-    scale = 2.0 if gini and n_classes == 2 else 1.0
+    scale = (2.0 if gini and n_classes == 2 else 1.0) / unit
     least = np.inf
     for split in range(n_splits):
         bounds[split] = scale * (np.float64(low[split]) + np.float64(high[split]))

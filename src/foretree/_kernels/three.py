@@ -171,14 +171,39 @@ def _most_per_weight(rules: Rules) -> float:
 
 
 @inner
+def _score_root(
+    words: np.ndarray, rows: np.ndarray, starts: np.ndarray, ends: np.ndarray, root: int, n_splits: int, rules: Rules,
+    groups: Groups, space: Space, sides: Sides,
+) -> None:  # fmt: skip
+    """Solve both sides of one root exactly and write what they cost to the node's tables."""
+    real, index = space.real, space.whole
+    n_classes = rules.prices.shape[0]
+    side = _count_smaller_side(words, rows, starts, ends, root, n_splits, space, sides)
+    _subtract_side(space.counts, n_splits, side, sides.counts)
+    real[ROOT_COST, root] = 0.0
+    real[ROOT_GINI, root] = 0.0
+    index[EMPTY, root] = 0
+    for answer in range(2):
+        counts = _weigh_side(answer, side, starts, ends, groups, n_splits, n_classes, sides)
+        step = solve_two(rules, counts, groups, n_splits, sides.real, sides.whole, space.single)
+        real[ROOT_COST, root] += step.cost
+        real[ROOT_GINI, root] += step.gini
+        index[EMPTY, root] += step.empty
+        real[LOW_COST + answer, root] = step.cost
+        index[LOW_CHILD + answer, root] = step.root
+
+
+@inner
 def _bound_three(
     words: np.ndarray, rows: np.ndarray, starts: np.ndarray, ends: np.ndarray, n_splits: int, rules: Rules,
     groups: Groups, space: Space, sides: Sides, upper: float, deadline: float,
-) -> None:  # fmt: skip
+) -> int:  # fmt: skip
     """Write a lower bound of each root's three-step loss to BOUND of the node, the likeliest roots first.
 
     Rows that a root takes away from its larger side lower that side's two-step loss by no more than
-    they can cost: loss(larger side) >= loss(node) - most * weight(smaller side).
+    they can cost: loss(larger side) >= loss(node) - most * weight(smaller side). A root that seems to
+    cost nothing is scored at once: where nothing can beat it, only the roots before it, whose number is
+    returned, are still of interest.
     """
     n_classes = rules.prices.shape[0]
     real, index = space.real, space.whole
@@ -187,14 +212,16 @@ def _bound_three(
     for k in range(n_splits):
         guesses[k] = bounds[k]
         bounds[k] = np.inf
+        real[ROOT_COST, k] = np.inf
     total = weight_in(real[TOTAL], n_classes)
     slack = slack_of(rules, groups, total)
     most = _most_per_weight(rules)
     free = rules.min_leaf <= 1 and rules.min_internal <= 2 and rules.min_weight == 0
     best = upper
     sides.clock[LATE] = 0
+    last = n_splits
     while True:
-        root = next_root(guesses, n_splits, np.inf)
+        root = next_root(guesses, last, np.inf)
         if root == LEAF:
             break
         guesses[root] = np.inf
@@ -223,29 +250,13 @@ def _bound_three(
         bounds[root] = small + large
         if free:
             best = min(best, small + large)
-
-
-@inner
-def _score_root(
-    words: np.ndarray, rows: np.ndarray, starts: np.ndarray, ends: np.ndarray, root: int, n_splits: int, rules: Rules,
-    groups: Groups, space: Space, sides: Sides,
-) -> None:  # fmt: skip
-    """Solve both sides of one root exactly and write what they cost to the node's tables."""
-    real, index = space.real, space.whole
-    n_classes = rules.prices.shape[0]
-    side = _count_smaller_side(words, rows, starts, ends, root, n_splits, space, sides)
-    _subtract_side(space.counts, n_splits, side, sides.counts)
-    real[ROOT_COST, root] = 0.0
-    real[ROOT_GINI, root] = 0.0
-    index[EMPTY, root] = 0
-    for answer in range(2):
-        counts = _weigh_side(answer, side, starts, ends, groups, n_splits, n_classes, sides)
-        step = solve_two(rules, counts, groups, n_splits, sides.real, sides.whole, space.single)
-        real[ROOT_COST, root] += step.cost
-        real[ROOT_GINI, root] += step.gini
-        index[EMPTY, root] += step.empty
-        real[LOW_COST + answer, root] = step.cost
-        index[LOW_CHILD + answer, root] = step.root
+        if bounds[root] <= slack:
+            bounds[root] = np.inf
+            _score_root(words, rows, starts, ends, root, n_splits, rules, groups, space, sides)
+            best = min(best, real[ROOT_COST, root])
+            if cannot_be_beaten(real, index, root, TOLERANCE * total):
+                last = root
+    return last
 
 
 @inner
@@ -258,14 +269,13 @@ def solve_three(
     leaf = leaf_step(rules, real, 3)
     if index[N_ROWS, 0] < rules.min_internal:
         return leaf
-    _bound_three(words, rows, starts, ends, n_splits, rules, groups, space, sides, upper, deadline)
+    last = _bound_three(words, rows, starts, ends, n_splits, rules, groups, space, sides, upper, deadline)
     weight = weight_in(real[TOTAL], rules.prices.shape[0])
     tolerance = TOLERANCE * weight
     slack = slack_of(rules, groups, weight)
-    for k in range(n_splits):
-        real[ROOT_COST, k] = np.inf
     best = upper
-    last = n_splits
+    for k in range(n_splits):
+        best = min(best, real[ROOT_COST, k])
     while True:
         root = next_root(real[BOUND], last, best + slack)
         if root == LEAF:

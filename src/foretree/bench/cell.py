@@ -54,7 +54,7 @@ def run(job: Job) -> tuple[Key, Outcome]:
     work = _in_child if method.isolated else _measure
     try:
         fold = _fold(job.source, job.key.fold)
-        if method.needs == "foretree" or not method.isolated:
+        if not method.isolated:
             _warm_up(method, job, fold)
         return job.key, work(method, job, fold)
     except Exception as error:
@@ -241,4 +241,7 @@ def _in_child(method: methods.Method, job: Job, fold: _Fold) -> Outcome:
 
 
 def _child(connection: Connection, method: methods.Method, job: Job, fold: _Fold) -> None:
+    # Here, not before the fork: threads that a warm-up started would be missing in the child.
+    if method.needs == "foretree":
+        _warm_up(method, job, fold)
     _send(connection, lambda: _measure(method, job, fold))
