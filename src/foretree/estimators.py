@@ -14,7 +14,7 @@ from foretree._kernels.descend import descend_values, descend_words
 from foretree.costs import Limits
 from foretree.encode import PackedRows, Split, SplitEncoder
 from foretree.groups import group_rows
-from foretree.grow import Grown, GrowthPlan, grow_rows
+from foretree.grow import Grown, GrowthPlan, grow_rows, unproven_loss
 from foretree.losses import resolve_loss
 from foretree.targets import read_class_weights, read_classes, read_row_weights
 from foretree.tree import Tree, importances, levels, path_matrix, total_loss
@@ -239,10 +239,9 @@ class LookaheadTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
 
     @property
     def optimality_gap_(self) -> float:
-        """By how much a completed search could lower the looks' loss at most, per unit of training weight."""
+        """The most by which looks that a time limit cut short could have lowered the loss, per unit of weight."""
         check_is_fitted(self)
-        grown: Grown = self._grown
-        return float(np.maximum(grown.planned - grown.bound, 0.0).sum() / self._total)
+        return unproven_loss(self._grown) / self._total
 
     @property
     def growth_log_(self) -> list[dict[str, Any]]:

@@ -100,6 +100,7 @@ class _Grower:
     looker: Looker
     plan: GrowthPlan
     searcher: Searcher
+    last_call: float = np.inf  # after which no node is looked at any more
     frontier: list[tuple[float, int, _Node]] = field(default_factory=list)
     n_made: int = 0
 
@@ -108,14 +109,14 @@ class _Grower:
         began = now()
         if self._must_stay(node):
             return
-        if began > self.searcher.deadline:
+        if began > self.last_call:
             node.waits = True
             return
         left = self.plan.max_depth - len(node.path)
         node.look = node.known
         if node.look is None:
             node.steps = min(self.plan.lookahead, left)
-            node.look = self.searcher.look(node.path, node.steps)
+            node.look = self._look(node, late=began > self.searcher.deadline)
         node.seconds = now() - began
         decrease = node.survey.loss - node.look.cost
         if node.look.root == LEAF or self._stops(node, decrease):
@@ -124,6 +125,12 @@ class _Grower:
         order = len(node.path) if self.plan.max_leaves is None else -decrease
         heapq.heappush(self.frontier, (order, self.n_made, node))
         self.n_made += 1
+
+    def _look(self, node: _Node, late: bool) -> Look:
+        """Look as far as planned, or two steps once it is late: what a longer look has seen is not lost then."""
+        if not late or node.steps <= 2:
+            return self.searcher.look(node.path, node.steps)
+        return replace(self.searcher.look(node.path, 2), bound=0.0)
 
     def _must_stay(self, node: _Node) -> bool:
         return (
@@ -160,7 +167,8 @@ def grow(looker: Looker, plan: GrowthPlan) -> Grown:
     """Grow a tree node by node with any looker, lookahead and limit."""
     deadline = np.inf if plan.seconds is None else now() + plan.seconds
     root = _Node((), looker.weigh(()))
-    grower = _Grower(looker, plan, Searcher(looker, deadline))
+    spare = 0.0 if plan.seconds is None else max(0.1, 0.05 * plan.seconds)
+    grower = _Grower(looker, plan, Searcher(looker, deadline), deadline + spare)
     grower.wait(root)
     n_leaves = 1
     while grower.frontier and (plan.max_leaves is None or n_leaves < plan.max_leaves):
@@ -243,6 +251,23 @@ def _subtree_rows(rows: GroupedRows, looker: KernelLooker, path: Path) -> Groupe
     """Return the rows of a node, in arrays of their own, for a kernel that reorders them."""
     order, starts = looker.rows.entries(path)
     return replace(rows, order=order.copy(), starts=starts)
+
+
+def unproven_loss(grown: Grown) -> float:
+    """Return how much less the tree might cost, had no look been cut short: its loss there, less what is proven."""
+    tree = grown.tree
+    below = tree.loss.copy()
+    for node in np.flatnonzero(~tree.is_leaf)[::-1]:
+        below[node] = below[tree.low[node]] + below[tree.high[node]]
+    covered = np.zeros(tree.n_nodes, bool)
+    out = 0.0
+    for node in range(tree.n_nodes):
+        is_open = grown.bound[node] < grown.planned[node] * (1 - 1e-9)
+        if is_open and not covered[node]:
+            out += max(0.0, float(below[node] - grown.bound[node]))
+        if tree.split[node] != LEAF:
+            covered[[tree.low[node], tree.high[node]]] = covered[node] or is_open
+    return out
 
 
 def grow_rows(

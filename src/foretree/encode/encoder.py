@@ -37,7 +37,7 @@ class SplitEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def __init__(
         self,
         scheme: Literal["threshold", "onehot"] = "threshold",
-        max_bins: int = 32,
+        max_bins: int = 12,
         min_category_size: float = 1,
         missing: Literal["ask", "mode"] = "ask",
     ) -> None:

@@ -29,7 +29,7 @@ class Rules:
     """How columns become splits; the parameters of SplitEncoder."""
 
     scheme: Literal["threshold", "onehot"] = "threshold"
-    max_bins: int = 32
+    max_bins: int = 12
     min_category_size: float = 1
     missing: Literal["ask", "mode"] = "ask"
 
