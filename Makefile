@@ -3,7 +3,9 @@ PYTHON ?= python3
 BIN := .venv/bin
 OLD := .venv-oldest/bin
 
-.PHONY: demo test test-newest test-oldest check format clean
+export OMP_NUM_THREADS ?= 1
+
+.PHONY: demo test test-newest test-oldest check format paper clean
 
 demo: .venv/demo
 	$(BIN)/python examples/demo.py
@@ -15,7 +17,7 @@ test-newest: .venv/test
 
 # The lowest versions that pyproject.toml promises, on the same suite.
 test-oldest: .venv-oldest/test
-	$(OLD)/python -m pytest -q -p no:cacheprovider
+	NUMBA_CACHE_DIR=.venv-oldest/numba $(OLD)/python -m pytest -q -p no:cacheprovider
 
 check: .venv/check
 	$(BIN)/ruff check .
@@ -49,6 +51,11 @@ format: .venv/check
 	$(OLD)/python -m pip install -q -r tests/oldest.txt
 	$(OLD)/python -m pip install -q -e . --no-deps
 	@touch $@
+
+# The paper's whole study into docs/paper; the 19 tables are looked for in FORETREE_DATA, else in ../shared/data.
+paper: .venv/test
+	FORETREE_DATA=$${FORETREE_DATA:-../shared/data} $(BIN)/foretree bench run --jobs 2
+	FORETREE_DATA=$${FORETREE_DATA:-../shared/data} $(BIN)/foretree bench report --out docs/paper
 
 clean:
 	rm -rf .venv .venv-oldest .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage
