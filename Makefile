@@ -35,7 +35,7 @@ format: .venv/check
 	@touch $@
 
 .venv/demo: .venv/made pyproject.toml
-	$(BIN)/python -m pip install -q -e .
+	$(BIN)/python -m pip install -q -e '.[demo]'
 	@touch $@
 
 .venv/test: .venv/made pyproject.toml
