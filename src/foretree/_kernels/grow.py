@@ -70,8 +70,8 @@ def _named(kept: np.ndarray, step: Step) -> Step:
     return Step(step.cost, step.empty, step.gini, root, low, high, step.low_cost, step.high_cost)
 
 
-@kernel
-def look_two(
+@inner
+def _look_two(
     words: np.ndarray, rows: np.ndarray, starts: np.ndarray, ends: np.ndarray, n_splits: int, steps: int,
     rules: Rules, groups: Groups, space: Space,
 ) -> tuple[Step, int]:  # fmt: skip
@@ -87,8 +87,8 @@ def look_two(
     return _named(space.whole[KEPT], step), n_kept
 
 
-@kernel
-def look_three(
+@inner
+def _look_three(
     words: np.ndarray, rows: np.ndarray, starts: np.ndarray, ends: np.ndarray, n_splits: int, rules: Rules,
     groups: Groups, space: Space, sides: Sides, upper: float, deadline: float,
 ) -> tuple[Step, int]:  # fmt: skip
@@ -130,8 +130,8 @@ def survey(
     return splits[:found], bounds[:found], weights[:found]
 
 
-@kernel
-def workspace(starts: np.ndarray, ends: np.ndarray, n_splits: int, n_classes: int, pairs: bool) -> Space:
+@inner
+def _workspace(starts: np.ndarray, ends: np.ndarray, n_splits: int, n_classes: int, pairs: bool) -> Space:
     """Allocate for nodes of the rows grouped at starts:ends (G,), with pair counts or without."""
     n_words = min(words_of(starts, ends), CHUNK_WORDS)
     return make_space(n_words, n_splits, starts.size, n_classes, padded(n_splits) if pairs else 0)
@@ -206,7 +206,7 @@ def grow_tree(
     Returns the nodes in preorder as integers (., 6) and floats (., 3 + C), and how many there are.
     """
     n_groups, n_classes = groups.classes.size, rules.prices.shape[0]
-    space = workspace(starts, ends, n_splits, n_classes, lookahead > 1)
+    space = _workspace(starts, ends, n_splits, n_classes, lookahead > 1)
     if third is not None:
         sides = make_sides(rows.size, n_splits, n_groups, n_classes)
     scratch = np.empty(rows.size, np.int32)
@@ -250,11 +250,11 @@ def grow_tree(
             # Numba leaves out what `third is not None` guards alone.
             if third is not None:  # noqa: SIM102
                 if steps > 2:
-                    plan, seen = look_three(
+                    plan, seen = _look_three(
                         words, rows, first, last, n_splits, rules, groups, space, sides, np.inf, np.inf
                     )
             if steps < 3:
-                plan, seen = look_two(words, rows, first, last, n_splits, steps, rules, groups, space)
+                plan, seen = _look_two(words, rows, first, last, n_splits, steps, rules, groups, space)
             whole[node, SPLITS_SEEN] = seen
             whole[node, STEPS] = steps
         weight = 0.0
@@ -278,3 +278,30 @@ def grow_tree(
         n_waiting += 1
         real[node, SECONDS] = seconds(clock) - began
     return whole, real, n_nodes
+
+
+# What Python calls: wrappers for Python are compiled for these alone, and only where they are used.
+
+
+@kernel
+def look_two(
+    words: np.ndarray, rows: np.ndarray, starts: np.ndarray, ends: np.ndarray, n_splits: int, steps: int,
+    rules: Rules, groups: Groups, space: Space,
+) -> tuple[Step, int]:  # fmt: skip
+    """Return the optimal tree of one or two steps at a node, in the table's own splits, and how many it had."""
+    return _look_two(words, rows, starts, ends, n_splits, steps, rules, groups, space)
+
+
+@kernel
+def look_three(
+    words: np.ndarray, rows: np.ndarray, starts: np.ndarray, ends: np.ndarray, n_splits: int, rules: Rules,
+    groups: Groups, space: Space, sides: Sides, upper: float, deadline: float,
+) -> tuple[Step, int]:  # fmt: skip
+    """Return the optimal tree of three steps at a node, in the table's own splits, and how many it had."""
+    return _look_three(words, rows, starts, ends, n_splits, rules, groups, space, sides, upper, deadline)
+
+
+@kernel
+def workspace(starts: np.ndarray, ends: np.ndarray, n_splits: int, n_classes: int, pairs: bool) -> Space:
+    """Allocate for nodes of the rows grouped at starts:ends (G,), with pair counts or without."""
+    return _workspace(starts, ends, n_splits, n_classes, pairs)
