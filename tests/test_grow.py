@@ -231,6 +231,17 @@ def test_the_kernels_log_is_the_looks_log():
         np.testing.assert_array_equal(one.bound, one.planned)
 
 
+def test_the_first_compile_is_announced(monkeypatch, capsys):
+    plan = GrowthPlan(2, 2, Limits())
+    grow_rows(XOR.grouped(), LOSSES["gini"], plan, verbose=True)
+    assert capsys.readouterr().out == ""
+    monkeypatch.setattr("foretree.grow.is_ready", lambda _: False)
+    grow_rows(XOR.grouped(), LOSSES["gini"], plan)
+    assert capsys.readouterr().out == ""
+    grow_rows(XOR.grouped(), LOSSES["gini"], plan, verbose=True)
+    assert "compiling its kernels, once on this machine" in capsys.readouterr().out
+
+
 # ---- limits on leaves
 
 

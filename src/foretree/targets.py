@@ -78,10 +78,7 @@ def _number(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
             number[present] = np.arange(present.size)
             # In narrow types both summands may wrap round, but their sum is right.
             return present.astype(labels.dtype) + least, number[shifted]
-    try:
-        classes, codes = np.unique(labels, return_inverse=True)
-    except TypeError:
-        raise _not_ordered(labels) from None
+    classes, codes = np.unique(labels, return_inverse=True)
     return classes, codes.astype(np.int64)
 
 
