@@ -14,9 +14,9 @@ import time
 
 import numpy as np
 from pystreed import STreeDClassifier
-from tables import best_of, geometric_mean, keep, load_all
 
 from foretree import LookaheadTreeClassifier
+from tables import best_of, geometric_mean, keep, load_all
 
 
 def timed(call):
@@ -54,7 +54,8 @@ def line(row):
     return (
         f"{row['table']:24s}{row['rows']:6d}{row['splits']:5d}  depth {row['depth']}"
         f"{row['foretree'] * 1e3:11.2f} ms {row['errors']:6d} wrong {'proven' if row['proven'] else 'open  '}"
-        f"   STreeD{row['streed'] * 1e3:11.2f} ms {row['streed_errors']:6d} wrong  x{row['streed'] / row['foretree']:6.1f}"
+        f"   STreeD{row['streed'] * 1e3:11.2f} ms {row['streed_errors']:6d} wrong"
+        f"  x{row['streed'] / row['foretree']:6.1f}"
     )
 
 
@@ -65,7 +66,9 @@ def main():
     parser.add_argument("--tables", nargs="+", default=[])
     options = parser.parse_args()
     small = np.random.default_rng(0).integers(0, 2, (64, 4)).astype(np.uint8)
-    LookaheadTreeClassifier(options.depth, "optimal", time_limit=9.0).fit(small, np.arange(64) % 2)  # compiles
+    LookaheadTreeClassifier(options.depth, "optimal", time_limit=9.0).fit(
+        small, np.arange(64) % 2
+    )  # compiles
     rows = compare(options.depth, options.limit, options.tables)
     ratio = geometric_mean([row["streed"] / row["foretree"] for row in rows])
     same = sum(row["errors"] == row["streed_errors"] for row in rows)

@@ -96,7 +96,9 @@ def outcome(train: float, test: float, seconds: float = 0.01, leaves: int = 4) -
     return Outcome("ok", "", train, test, train, test, leaves, 1 - train, seconds, 0.001, 1000)
 
 
-def study_table(gains: dict[str, float], n_datasets: int = 12, depths: tuple[int, ...] = (2, 3)) -> pd.DataFrame:
+def study_table(
+    gains: dict[str, float], n_datasets: int = 12, depths: tuple[int, ...] = (2, 3)
+) -> pd.DataFrame:
     """Return answers (dataset, depth, fold, title, train, test, leaves, seconds) with fixed gains a title."""
     rng = np.random.default_rng(1)
     rows = []
