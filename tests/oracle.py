@@ -20,7 +20,7 @@ def gini(weights):
 
 def entropy(weights):
     total = weights.sum()
-    return float(-sum(w * np.log2(w / total) for w in weights if w > 0))
+    return float(-sum(w * np.log2(w / total) for w in weights if w > 0 and w / total > 0))
 
 
 @dataclass(frozen=True)

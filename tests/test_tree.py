@@ -6,7 +6,7 @@ import strategies
 from foretree.costs import Limits
 from foretree.grow import GrowthPlan, grow_in_kernel
 from foretree.losses import LOSSES
-from foretree.tree import Tree, importances, levels, parents, path_matrix, simplify, to_text, total_loss
+from foretree.tree import Tree, importances, levels, parents, path_matrix, simplify, total_loss
 
 
 def grown(problem, depth=4):
@@ -58,7 +58,6 @@ def test_a_lone_leaf():
     assert simplify(leaf).n_nodes == 1
     assert importances(leaf, np.arange(4), 4).tolist() == [0, 0, 0, 0]
     assert path_matrix(leaf, np.zeros(3, np.int64)).toarray().tolist() == [[1], [1], [1]]
-    assert to_text(leaf, str, lambda node: f"leaf {node}") == "leaf 0"
 
 
 def test_importances():
@@ -119,23 +118,3 @@ def test_paths(problem):
     for row, path in zip(matrix.toarray(), paths, strict=True):
         assert np.flatnonzero(row).tolist() == path
         assert row.max() == 1
-
-
-def test_text():
-    """The side that says yes comes first."""
-
-    def question(split, answer):
-        return f"x{split} = {answer}"
-
-    assert to_text(TREE, question, lambda node: f"class {TREE.classes[node]}").splitlines() == [
-        "|-- x3 = 1",
-        "|   |-- x2 = 1",
-        "|   |   |-- x1 = 1: class 1",
-        "|   |   |-- x1 = 0: class 0",
-        "|   |-- x2 = 0",
-        "|   |   |-- x0 = 1: class 1",
-        "|   |   |-- x0 = 0: class 1",
-        "|-- x3 = 0",
-        "|   |-- x0 = 1: class 0",
-        "|   |-- x0 = 0: class 0",
-    ]
