@@ -1,6 +1,6 @@
 """PairCounts + loss → the costs of all pairs of splits, with minimum sizes as masks."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -88,6 +88,13 @@ def pair_costs(counts: PairCounts, loss: Loss, limits: Limits) -> PairCosts:
         float(gini(total)),
         float(total.sum()),
     )
+
+
+def without(pairs: PairCosts, allowed: NDArray[np.bool_]) -> PairCosts:
+    """Return the costs with all pairs but the `allowed` (2, p, p) forbidden; child == root is a branch as a leaf."""
+    costs = np.where(allowed, pairs.costs, np.inf)
+    roots = np.isfinite(costs.min(axis=2)).all(axis=0)
+    return replace(pairs, costs=costs, separates=pairs.separates & roots)
 
 
 def _fused_costs(counts: PairCounts, rows: NDArray[np.int64], loss: Loss) -> Floats:

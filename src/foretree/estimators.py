@@ -1,5 +1,6 @@
 """The scikit-learn face of the rolling lookahead tree."""
 
+from dataclasses import replace
 from numbers import Integral, Real
 from time import perf_counter
 from typing import Any, Self
@@ -15,8 +16,8 @@ from foretree.costs import Limits
 from foretree.encode import PackedRows, Split, SplitEncoder
 from foretree.groups import group_rows
 from foretree.grow import Grown, GrowthPlan, grow_rows, unproven_loss
-from foretree.losses import resolve_loss
-from foretree.targets import read_class_weights, read_classes, read_row_weights
+from foretree.losses import Loss, resolve_loss
+from foretree.targets import Target, read_class_weights, read_classes, read_row_weights
 from foretree.tree import Tree, importances, levels, path_matrix, total_loss
 
 Floats = NDArray[np.float64]
@@ -63,6 +64,10 @@ class LookaheadTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         What decides between trees of equal loss and equally many leaves.
     min_weight_fraction_leaf : float, default=0.0
         The least weight of a leaf, as a share of the weight of all rows.
+    constraints : list of constraints or None, default=None
+        What the tree must keep, from `foretree.constraints`, such as ParityGap("sex", at_most=0.05).
+    solver : "closed", "lp" or "mip", default="closed"
+        What solves a node's two steps: the closed form, or the paper's [OCT-2] by HiGHS, for the same tree.
     """
 
     feature_names_in_: NDArray[Any]
@@ -84,6 +89,8 @@ class LookaheadTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         verbose: int = 0,
         tie_break: str = "gini",
         min_weight_fraction_leaf: float = 0.0,
+        constraints: Any = None,
+        solver: str = "closed",
     ) -> None:
         """Keep the parameters as they are given; `fit` checks them."""
         self.max_depth = max_depth
@@ -101,9 +108,15 @@ class LookaheadTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         self.verbose = verbose
         self.tie_break = tie_break
         self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.constraints = constraints
+        self.solver = solver
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Grow the tree on a table (n_rows, n_columns) and its classes (n_rows,)."""
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, sensitive: Any = None) -> Self:
+        """Grow the tree on a table (n_rows, n_columns) and its classes (n_rows,).
+
+        `sensitive` holds what constraints compare groups by where that is no column of X: an array (n_rows,)
+        or a table with columns that the constraints name.
+        """
         _check_parameters(self)
         row_weights = read_row_weights(sample_weight, X)
         rows = self._read_table(X, y, row_weights)
@@ -129,9 +142,16 @@ class LookaheadTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         )
         loss = resolve_loss(self.loss, max_depth, classes.size)
         began = perf_counter()
-        grown = grow_rows(grouped, loss, plan, self.n_jobs, bool(self.verbose))
+        if self.constraints is None and self.solver == "closed":
+            grown = grow_rows(grouped, loss, plan, self.n_jobs, bool(self.verbose))
+        else:
+            target = Target(classes, codes, factors, row_weights)
+            grown = self._grow_constrained(rows, target, loss, plan, (X, sensitive))
         self.classes_ = classes
         self.tree_ = grown.tree
+        if loss.prices is not None and grown.tree.decided is None:
+            # Where classes are priced, a leaf says the cheapest, which need not be its heaviest.
+            self.tree_ = replace(grown.tree, decided=loss.says(grown.tree.weights))
         self.loss_value_ = total_loss(grown.tree) / total
         self._grown = grown
         self._total = total
@@ -141,6 +161,24 @@ class LookaheadTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
                 f"from {rows.n_rows} rows and {rows.n_splits} splits in {perf_counter() - began:.3g} s."
             )
         return self
+
+    def _grow_constrained(
+        self, rows: PackedRows, target: Target, loss: Loss, plan: GrowthPlan, beside: Any
+    ) -> Grown:
+        """Grow under the constraints, or with nodes solved by [OCT-2]."""
+        # Loaded here: few trees need it, and every process would wait for it.
+        from foretree import constrained
+
+        X, sensitive = beside
+        wanted = constrained.Wanted(
+            self.constraints,
+            self.solver,
+            self.loss,
+            constrained.read_columns(self._feature_names(), self.splits_),
+            lambda name: constrained.read_grouping(name, X, sensitive, rows.n_rows),
+            self.n_jobs,
+        )
+        return constrained.grow_constrained(rows, target, loss, plan, wanted)
 
     def _read_table(self, X: Any, y: Any, row_weights: Floats | None) -> PackedRows:
         """Pack the training table and remember how, in encoder_ and the names of features."""
@@ -369,9 +407,14 @@ def _check_parameters(model: LookaheadTreeClassifier) -> None:
 
 
 def _check_choices(model: LookaheadTreeClassifier) -> None:
-    for name, known in (("stop", ("pure", "no_gain")), ("tie_break", ("gini", "first"))):
+    for name, known in (
+        ("stop", ("pure", "no_gain")),
+        ("tie_break", ("gini", "first")),
+        ("solver", ("closed", "lp", "mip")),
+    ):
         if getattr(model, name) not in known:
-            raise ValueError(f"{name}={getattr(model, name)!r} must be {known[0]!r} or {known[1]!r}.")
+            choices = f"{', '.join(map(repr, known[:-1]))} or {known[-1]!r}"
+            raise ValueError(f"{name}={getattr(model, name)!r} must be {choices}.")
     jobs = model.n_jobs
     if jobs is not None and not (_whole(jobs, 1) or jobs == -1):
         raise ValueError(f"n_jobs={jobs!r} must be a whole number of at least 1, -1 for all cores, or None.")

@@ -191,7 +191,8 @@ def _as_arrays(root: _Node) -> Grown:
         made += part.tree.n_nodes
         if node.children is not None:
             waiting += [(node.children[1], part, 1), (node.children[0], part, 0)]
-    tree = Tree(*(np.concatenate([getattr(part.tree, name) for part in parts]) for name in Tree.__slots__))
+    laid = (name for name in Tree.__slots__ if name != "decided")
+    tree = Tree(*(np.concatenate([getattr(part.tree, name) for part in parts]) for name in laid))
     rest = (name for name in Grown.__slots__ if name != "tree")
     return Grown(tree, *(np.concatenate([getattr(part, name) for part in parts]) for name in rest))
 

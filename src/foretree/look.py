@@ -5,7 +5,7 @@ losses on rows in memory; `CountsLooker` solves up to two for any loss on any en
 many more steps as asked, branch and bound over the splits of the first.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -17,8 +17,8 @@ from foretree._kernels.exact import TOLERANCE
 from foretree._kernels.grow import look_three, look_two, workspace
 from foretree._kernels.grow import survey as survey_splits
 from foretree._kernels.three import LATE, sides_for
-from foretree.costs import Limits, PairCosts, pair_costs
-from foretree.counts import MemoryRows, Path, Rows
+from foretree.costs import Limits, PairCosts, pair_costs, without
+from foretree.counts import MemoryRows, PairCounts, Path, Rows
 from foretree.groups import GroupedRows
 from foretree.losses import Loss
 from foretree.rules import make_rules
@@ -76,6 +76,9 @@ class Looker(Protocol):
 
     def look(self, path: Path, steps: int, upper: float, deadline: float) -> Look:
         """Return the best tree of `steps` ≤ reach steps; those that cost more than `upper` may be left out."""
+
+    def key(self, path: Path) -> Hashable:
+        """Return what names the node, whichever way leads to it."""
 
 
 class KernelLooker:
@@ -139,23 +142,45 @@ class KernelLooker:
         bound = 0.0 if self._sides.clock[LATE] else min(step.cost, upper)
         return Look(float(step.cost), float(bound), int(step.root), n_splits=int(n_splits))
 
+    def key(self, path: Path) -> Hashable:
+        """Return what names the node, whichever way leads to it."""
+        return frozenset(path)
+
 
 Solver = Callable[[PairCosts, bool], Plan | None]
 
 
+class Masks(Protocol):
+    """Which pairs of splits a node may choose among."""
+
+    @property
+    def know_order(self) -> bool:
+        """Whether the order of the questions on a path matters."""
+
+    def __call__(self, path: Path, counts: PairCounts) -> NDArray[np.bool_]:
+        """Return (2, p, p) the pairs (branch, root, child) that are allowed; child == root is a leaf."""
+
+
 class CountsLooker:
-    """Looks from pair counts alone: any loss, any engine, any solver, two steps at once."""
+    """Looks from pair counts alone: any loss, any engine, any solver, any masks, two steps at once."""
 
     reach = 2
 
     def __init__(
-        self, rows: Rows, loss: Loss, limits: Limits, tie_by_gini: bool, solver: Solver = best_pair
+        self,
+        rows: Rows,
+        loss: Loss,
+        limits: Limits,
+        tie_by_gini: bool,
+        solver: Solver = best_pair,
+        masks: Masks | None = None,
     ) -> None:
         self.rows = rows
         self.loss = loss
         self.limits = limits
         self.tie_by_gini = tie_by_gini
         self.solver = solver
+        self.masks = masks
         self.most_per_weight = np.inf
         self._last: tuple[Path, Survey, PairCosts] | None = None
 
@@ -163,6 +188,8 @@ class CountsLooker:
         if self._last is None or self._last[0] != path:
             counts = self.rows.count(path)
             pairs = pair_costs(counts, self.loss, self.limits)
+            if self.masks is not None:
+                pairs = without(pairs, self.masks(path, counts))
             weights = np.diagonal(counts.both.sum(axis=0))
             survey = Survey(
                 counts.total,
@@ -204,6 +231,10 @@ class CountsLooker:
         )
         return Look(plan.cost, plan.cost, plan.root, low, high, survey.splits.size)
 
+    def key(self, path: Path) -> Hashable:
+        """Return what names the node: the order of its questions matters where masks know it."""
+        return path if self.masks is not None and self.masks.know_order else frozenset(path)
+
 
 def is_pure(totals: NDArray[np.float64]) -> bool:
     """Tell whether at most one class has weight."""
@@ -219,13 +250,13 @@ class Searcher:
 
     looker: Looker
     deadline: float = np.inf
-    known: dict[tuple[frozenset[tuple[int, int]], int], tuple[float, Look]] = field(default_factory=dict)
+    known: dict[tuple[Hashable, int], tuple[float, Look]] = field(default_factory=dict)
 
     def look(self, path: Path, steps: int, upper: float = np.inf) -> Look:
         """Return the best tree of `steps` steps, or any tree and a bound ≥ upper where none is cheaper."""
         if steps <= self.looker.reach:
             return self.looker.look(path, steps, upper, self.deadline)
-        key = (frozenset(path), steps)
+        key = (self.looker.key(path), steps)
         if key in self.known:
             asked, look = self.known[key]
             if look.bound >= min(look.cost, upper) or asked >= upper:

@@ -25,6 +25,13 @@ class Loss:
     prices: Floats | None = None
     compiled: Any = None
 
+    def says(self, weights: Floats) -> NDArray[np.int64]:
+        """Return the class that leaves of class weights (..., C) say: the cheapest where classes are priced."""
+        out: NDArray[np.int64] = (
+            weights.argmax(axis=-1) if self.prices is None else (weights @ self.prices).argmin(axis=-1)
+        )
+        return out
+
 
 def misclassification(weights: Floats) -> Floats:
     """Return the weight outside each leaf's heaviest class, eq. (4) without the division by n."""

@@ -1,6 +1,7 @@
 """Checks of y, sample_weight and class_weight, and class numbers from labels."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,18 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _num_samples, column_or_1d
 
 Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What is predicted: the classes, each row's class number (n,), the classes' factors (C,), weights (n,) or None."""
+
+    classes: NDArray[Any]
+    codes: NDArray[np.int64]
+    factors: Floats
+    row_weights: Floats | None
+
+
 # Whole labels that lie this close together are numbered by a table instead of a sort.
 _SMALL_RANGE = 1024
 

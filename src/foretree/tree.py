@@ -16,7 +16,8 @@ class Tree:
     """Nodes in preorder, each array (n_nodes, ...): node i asks split[i] and goes to low[i] or high[i].
 
     In leaves split, low and high are -1. weights (n_nodes, C) are class weights, rows numbers of rows,
-    loss what the node costs as a leaf.
+    loss what the node costs as a leaf. decided (n_nodes,) are the classes that nodes say where that is not their
+    heaviest: under constraints, or where classes are priced.
     """
 
     split: Integers
@@ -25,6 +26,7 @@ class Tree:
     weights: Floats
     rows: Integers
     loss: Floats
+    decided: Integers | None = None
 
     @property
     def n_nodes(self) -> int:
@@ -44,8 +46,8 @@ class Tree:
 
     @property
     def classes(self) -> Integers:
-        """The heaviest class of each node, ties to the first."""
-        out: Integers = self.weights.argmax(axis=1)
+        """The class each node says, the heaviest unless it was decided otherwise, ties to the first."""
+        out: Integers = self.weights.argmax(axis=1) if self.decided is None else self.decided
         return out
 
     @property
@@ -95,14 +97,14 @@ def simplify(tree: Tree) -> Tree:
     No prediction of the class changes; probabilities become those of the merged leaf.
     """
     split = tree.split.copy()
-    classes = tree.classes
+    classes = tree.classes.copy()
     for node in np.flatnonzero(~tree.is_leaf)[::-1]:
         low, high = tree.low[node], tree.high[node]
         if split[low] == LEAF and split[high] == LEAF and classes[low] == classes[high]:
             split[node] = LEAF
             # The merged leaf says what its leaves said, which on ties need not be its own heaviest class.
             classes[node] = classes[low]
-    return _reachable(replace(tree, split=split))
+    return _reachable(replace(tree, split=split, decided=classes))
 
 
 def _reachable(tree: Tree) -> Tree:
@@ -125,6 +127,7 @@ def _reachable(tree: Tree) -> Tree:
         tree.weights[kept],
         tree.rows[kept],
         tree.loss[kept],
+        None if tree.decided is None else tree.decided[kept],
     )
 
 

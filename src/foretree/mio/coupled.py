@@ -1,154 +1,184 @@
-"""Two-level trees under couplings: leaf classes become decisions, nodes are solved together.
+"""Open nodes solved together: the cheapest labelled trees whose sums keep the couplings.
 
-`cells` (2, 2, p, p, G, C) counts the rows of each group and class in {x_j = r, x_k = s}; a pair (r, j, k)
-with labels (d, e) for its two leaves is one labelled column. One coupling at one node is solved exactly by
-sorted sweeps; several couplings or nodes by one [OCT-2] block per node, the couplings as rows across blocks.
+One coupling at one node: sorted sweeps. Otherwise the couplings are priced, which bounds what is possible, and the
+nodes' trees that can still win are merged, or handed to a mixed-integer program.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from time import perf_counter
 
 import numpy as np
-from numpy.typing import NDArray
 
-from foretree.constraints import Coupling, Mask
-from foretree.mio.model import Builder, Floats, Limits
-from foretree.mio.solvers import solver_named
-from foretree.solve import Plan
+from foretree.constraints.place import Coupling
+from foretree.mio.blocks import (
+    ROUNDING,
+    Block,
+    LabelledPlan,
+    Together,
+    cheapest,
+    combined,
+    keeps,
+    labelled,
+    leaf_block,
+)
+from foretree.mio.merge import (
+    best_pair_of,
+    merged,
+    options_of,
+    plan_from,
+    plans_of,
+    points_of,
+    priced_pairs,
+    range_least,
+    starts_of,
+)  # fmt: skip
+from foretree.mio.prices import Prices, price, scale_of
+from foretree.mio.program import solve_program
 
-Labels = tuple[tuple[int, int], tuple[int, int]]
+# How often the search is repeated among the fewer trees that better plans leave.
+MOST_REPEATS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
-    """An open node: cells, what a row of class c costs where its leaf says d (C, C), and allowed pairs."""
+class Effort:
+    """How a search goes about it: by merging ("closed") or a program ("mip"), until when, and what is fine enough.
 
-    cells: Floats
-    prices: Floats
-    allowed: Mask
+    `deadline` is in seconds of perf_counter. No two sums of costs differ by less than `grain` (0: unknown), which
+    ends the search for better ones early.
+    """
 
+    solver: str = "closed"
+    deadline: float = np.inf
+    grain: float = 0.0
 
-@dataclass(frozen=True, slots=True)
-class LabelledPlan:
-    """A two-level tree whose leaves' classes are decided: `labels[side]` for x_child = 0 and 1."""
+    def left(self) -> float:
+        """Return the seconds that are left."""
+        return self.deadline - perf_counter()
 
-    plan: Plan
-    labels: Labels
-
-
-@dataclass(frozen=True, slots=True)
-class _Columns:
-    """Labelled columns: (n, 5) side, root, child and the two labels; costs (n,); values (couplings, n)."""
-
-    labels: NDArray[np.intp]
-    costs: Floats
-    values: Floats
+    def is_late(self) -> bool:
+        """Tell whether the deadline has passed."""
+        return self.left() < 0
 
 
 def coupled(
-    nodes: Sequence[Node], couplings: Sequence[Coupling], solver: str = "highs", time_limit: float = np.inf
-) -> list[LabelledPlan] | None:
-    """The cheapest trees of the nodes that keep the couplings together, or None where no trees do."""
-    if len(nodes) == 1 and len(couplings) == 1:
-        found = _swept(_columns(nodes[0], couplings), couplings[0])
-        return None if found is None else [found]
-    return _solved([_columns(node, couplings) for node in nodes], couplings, solver, time_limit)
+    blocks: Sequence[Block],
+    couplings: Sequence[Coupling] = (),
+    effort: Effort | None = None,
+    known: Sequence[LabelledPlan] | None = None,
+) -> Together:
+    """Return the cheapest plans that keep the couplings together, or those that miss them least.
+
+    The answer is never worse than the plans that are `known`.
+    """
+    effort = effort or Effort()
+    unpaid = np.zeros(len(couplings))
+    free = combined([cheapest(block, unpaid)[0][0] for block in blocks], couplings)
+    if keeps(free):
+        return free
+    if len(blocks) == 1 and len(couplings) == 1 and effort.solver == "closed":
+        swept = _swept(blocks[0], couplings[0])
+        if swept is not None:
+            return combined([swept], couplings)
+    before = combined(known, couplings) if known else free
+    prices = price(blocks, couplings, before.plans, effort.is_late)
+    best = better(before, prices.met)
+    bound = prices.bound
+    # Sums differ by the grain but for what breaks ties, which is far less than a hundredth of it.
+    enough = max(0.99 * effort.grain, ROUNDING * scale_of(blocks))
+    by_program = effort.solver == "mip" and prices.feasible
+    for search in (_programmed, _merged) if by_program else (_merged,) * MOST_REPEATS:
+        margin = best.cost - bound + enough if keeps(best) else np.inf
+        if margin <= 2 * enough or effort.is_late():
+            break
+        found, reached = search(blocks, couplings, prices, margin, effort)
+        best, bound = better(best, found), max(bound, reached)
+        if best.cost - bound > 0.7 * margin:
+            break
+    done = best.cost - bound <= enough
+    return replace(best, bound=best.cost if done else min(bound, best.cost))
 
 
-def _columns(node: Node, couplings: Sequence[Coupling]) -> _Columns:
-    """All labelled columns of a node; of those with equal values in one branch only the cheapest."""
-    cells = np.moveaxis(node.cells, 1, 3)  # side, root, child, leaf, group, class
-    costs = np.einsum("...gc,cd->...d", cells, node.prices)
-    both = costs[..., 0, :, None] + costs[..., 1, None, :]
-    one_leaf = (cells.sum(axis=(-2, -1)) == 0).any(axis=-1)
-    n_classes = node.prices.shape[1]
-    unequal = ~np.eye(n_classes, dtype=np.bool_)
-    # The empty leaf's label decides nothing: keep it equal to its sibling's.
-    usable = node.allowed[..., None, None] & ~(one_leaf[..., None, None] & unequal)
-    labels = np.argwhere(usable)
-    values = np.empty((len(couplings), labels.shape[0]))
-    for row, coupling in zip(values, couplings, strict=True):
-        leaf = coupling.of_leaves(cells)
-        row[:] = (leaf[..., 0, :, None] + leaf[..., 1, None, :])[usable]
-    return _cheapest(_Columns(labels, both[usable], values))
+def better(one: Together, other: Together | None) -> Together:
+    """Return the plans that miss the couplings less, or cost less where neither misses them."""
+
+    def merit(found: Together) -> tuple[float, float]:
+        return (0.0 if keeps(found) else sum(found.excess), found.cost)
+
+    return one if other is None or merit(one) <= merit(other) else other
 
 
-def _cheapest(columns: _Columns) -> _Columns:
-    """Without the columns that another of the same branch equals in every value and undercuts in cost."""
-    keys = [columns.costs, *np.round(columns.values, 12), columns.labels[:, 1], columns.labels[:, 0]]
-    order = np.lexsort(keys)
-    same = np.ones(order.size - 1, dtype=np.bool_)
-    for key in keys[1:]:
-        same &= key[order[1:]] == key[order[:-1]]
-    kept = np.sort(order[np.concatenate([[True], ~same])]) if order.size else order
-    return _Columns(columns.labels[kept], columns.costs[kept], columns.values[:, kept])
+def _merged(
+    blocks: Sequence[Block], couplings: Sequence[Coupling], prices: Prices, margin: float, effort: Effort
+) -> tuple[Together | None, float]:
+    """Merge the blocks' points, the fewest first, and choose among the last two; return a bound beside it."""
+    waiting = []
+    for block in blocks:
+        waiting.append(points_of(block, prices.duals, margin))
+        if effort.is_late():
+            return None, prices.bound
+    while len(waiting) > 2:
+        waiting.sort(key=lambda points: points.costs.size)
+        waiting = [merged(waiting[0], waiting[1], margin), *waiting[2:]]
+        if effort.is_late():
+            return None, prices.bound
+    if len(waiting) == 1:
+        waiting.append(points_of(_nothing(blocks[0]), prices.duals, np.inf))
+    pair, at_least, margin = best_pair_of(waiting[0], waiting[1], couplings, margin)
+    reached = min(at_least, prices.bound + margin)
+    if pair is None:
+        return None, reached
+    plans = {**plans_of(waiting[0], pair.first), **plans_of(waiting[1], pair.second)}
+    return combined([plans[id(block)] for block in blocks], couplings), reached
 
 
-def _swept(columns: _Columns, coupling: Coupling) -> LabelledPlan | None:
-    """For each root, every column of one side beside the cheapest of the other whose value fits."""
-    best, chosen = np.inf, None
-    side, root = columns.labels[:, 0], columns.labels[:, 1]
-    value = columns.values[0]
-    for j in np.unique(root):
-        low, high = (np.flatnonzero((root == j) & (side == s)) for s in (0, 1))
-        if not low.size or not high.size:
-            continue
-        high = high[np.argsort(value[high], kind="stable")]
-        begin = np.searchsorted(value[high], coupling.lower - value[low] - 1e-12, side="left")
-        end = np.searchsorted(value[high], coupling.upper - value[low] + 1e-12, side="right")
-        partner = _range_least(columns.costs[high], begin, end)
-        costs = np.where(partner >= 0, columns.costs[low] + columns.costs[high[partner]], np.inf)
-        place = int(np.argmin(costs))
-        if costs[place] < best:
-            best, chosen = float(costs[place]), (int(low[place]), int(high[partner[place]]))
-    return None if chosen is None else _plan(columns, *chosen)
+def _nothing(block: Block) -> Block:
+    """Return a block that costs and adds nothing, to stand beside one that is alone."""
+    return leaf_block(np.zeros(1), np.zeros((block.leaf_values.shape[0], 1)))
 
 
-def _range_least(costs: Floats, begin: NDArray[np.intp], end: NDArray[np.intp]) -> NDArray[np.intp]:
-    """The place of the least cost in each [begin, end), -1 where that is empty: a sparse table."""
-    table = [np.arange(costs.size)]
-    while 2 ** len(table) <= costs.size:
-        half = 2 ** (len(table) - 1)
-        left, right = table[-1][:-half], table[-1][half:]
-        table.append(np.where(costs[right] < costs[left], right, left))
-    found = np.full(begin.size, -1, dtype=np.intp)
-    for level, places in enumerate(table):
-        inside = np.flatnonzero((end - begin >= 2**level) & (end - begin < 2 ** (level + 1)))
-        left, right = places[begin[inside]], places[end[inside] - 2**level]
-        found[inside] = np.where(costs[right] < costs[left], right, left)
-    return found
+def _programmed(
+    blocks: Sequence[Block], couplings: Sequence[Coupling], prices: Prices, margin: float, effort: Effort
+) -> tuple[Together | None, float]:
+    """Choose by a mixed-integer program among the options that price within the margin."""
+    above = [priced_pairs(block, prices.duals)[0] for block in blocks]
+    options = [
+        options_of(block, pairs, np.isfinite(pairs) & (pairs <= margin))
+        for block, pairs in zip(blocks, above, strict=True)
+    ]
+    plans, proven = solve_program(blocks, options, couplings, "highs", effort.left())
+    if plans is None:
+        return None, np.inf if proven else prices.bound
+    found = combined(plans, couplings)
+    return found, found.cost if proven else prices.bound
 
 
-def _plan(columns: _Columns, low: int, high: int) -> LabelledPlan:
-    (_, root, k, *of_low), (_, _, m, *of_high) = columns.labels[[low, high]].tolist()
-    plan = Plan(root, k, m, float(columns.costs[low] + columns.costs[high]))
-    return LabelledPlan(plan, ((of_low[0], of_low[1]), (of_high[0], of_high[1])))
-
-
-def _solved(
-    blocks: Sequence[_Columns], couplings: Sequence[Coupling], solver: str, time_limit: float
-) -> list[LabelledPlan] | None:
-    """One [OCT-2] block per node and one row per coupling, by branch and cut."""
-    builder = Builder()
-    rows = builder.rows(
-        (len(couplings),), np.array([c.lower for c in couplings]), np.array([c.upper for c in couplings])
+def _swept(block: Block, coupling: Coupling) -> LabelledPlan | None:
+    """For each root, every option of one side beside the cheapest of the other whose value fits."""
+    everything = np.broadcast_to(
+        block.allowed[..., None, None], (*block.allowed.shape, *(2 * (block.leaf_costs.size,)))
     )
-    numbers = []
-    for columns in blocks:
-        side, root = columns.labels[:, 0], columns.labels[:, 1]
-        number = builder.columns((side.size,), columns.costs, integral=True)
-        builder.entries(builder.rows((2,), 1.0, 1.0)[side], number)
-        shared = builder.rows((int(root.max(initial=-1)) + 1,), 0.0, 0.0)
-        builder.entries(shared[root], number, np.where(side == 0, 1.0, -1.0))
-        builder.entries(rows[:, None], number[None, :], columns.values)
-        numbers.append(number)
-    solution = solver_named(solver)(builder.model(), False, Limits(time_limit))
-    if solution.values is None:
-        if "infeasible" in solution.status:
-            return None
-        raise TimeoutError(f"No trees that keep the constraints were found ({solution.status}).")
-    found = []
-    for columns, number in zip(blocks, numbers, strict=True):
-        low, high = np.flatnonzero(solution.values[number] > 0.5).tolist()
-        found.append(_plan(columns, low, high))
-    return found
+    options = options_of(block, np.zeros(everything.shape), everything)
+    starts, values, costs = starts_of(options, block.n_splits), options.values[0], options.costs
+    fits = [coupling.excess(float(value)) <= 0 for value in block.leaf_values[0]]
+    best = float(np.where(fits, block.leaf_costs, np.inf).min())
+    chosen: tuple[int, int] | None = None
+    for root in range(block.n_splits):
+        low = np.arange(starts[root], starts[root + 1])
+        high = np.arange(starts[block.n_splits + root], starts[block.n_splits + root + 1])
+        if not low.size or not high.size or costs[low].min() + costs[high].min() >= best:
+            continue
+        high = high[np.argsort(values[high], kind="stable")]
+        begin = np.searchsorted(values[high], coupling.lower - values[low] - 1e-12, side="left")
+        end = np.searchsorted(values[high], coupling.upper - values[low] + 1e-12, side="right")
+        partner = range_least(costs[high], begin, end)
+        total = np.where(partner >= 0, costs[low] + costs[high[partner]], np.inf)
+        place = int(np.argmin(total))
+        if total[place] < best:
+            best, chosen = float(total[place]), (int(low[place]), int(high[partner[place]]))
+    if chosen is not None:
+        return plan_from(block, options, *chosen)
+    if not np.isfinite(best):
+        return None
+    label = int(np.where(fits, block.leaf_costs, np.inf).argmin())
+    return labelled(block, None, ((label, label), (label, label)))
