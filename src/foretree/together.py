@@ -144,6 +144,10 @@ def _open(task: Task, node: _Node, counts: PairCounts, steps: int) -> None:
     allowed: Mask = task.masks(node.path, counts) & _large_enough(task, cells, rows, counts.n_rows)
     if steps == 1:
         allowed &= np.eye(allowed.shape[1], dtype=np.bool_)
+    pure = _pure_branches(task, cells)
+    if task.prices is None:
+        # Parting rows of one class changes nothing where classes are no choice.
+        allowed &= ~pure[:, :, None] | np.eye(pure.shape[1], dtype=np.bool_)
     is_pure = int((task.class_weights(counts.total) > 0).sum()) <= 1
     if counts.n_rows < task.limits.min_internal or (is_pure and task.prices is None):
         allowed[:] = False
@@ -154,8 +158,15 @@ def _open(task: Task, node: _Node, counts: PairCounts, steps: int) -> None:
     node.cell_rows = rows.take(node.splits, axis=2).take(node.splits, axis=3)
     costs = task.costs(node.cells)
     costs[node.cell_rows == 0] = 0.0
+    # Elsewhere it pays only where a coupling gains by it: otherwise a branch of one class stays a leaf.
+    pure = pure[:, node.splits]
+    costs += (
+        TIE
+        * task.tie
+        * task.total
+        * (pure[:, :, None] & ~np.eye(pure.shape[1], dtype=np.bool_))[:, None, ..., None]
+    )
     if is_pure:
-        # Parting rows of one class pays only where a coupling gains by it.
         costs += TIE * task.tie * task.total
     node.block = Block(
         costs,
@@ -165,6 +176,14 @@ def _open(task: Task, node: _Node, counts: PairCounts, steps: int) -> None:
         task.values(counts.total),
     )
     node.seconds += perf_counter() - began
+
+
+def _pure_branches(task: Task, cells: Floats) -> Mask:
+    """Return (2, p) which branches of each root hold rows of one class."""
+    alone = np.arange(cells.shape[2])
+    weights = np.stack([task.class_weights(cells[side, side, alone, alone]) for side in (0, 1)])
+    out: Mask = (weights > 0).sum(axis=-1) <= 1
+    return out
 
 
 def _large_enough(task: Task, cells: Floats, rows: Integers, n_rows: int) -> Mask:
@@ -221,6 +240,12 @@ def _known_plan(node: _Node) -> LabelledPlan | None:
     if split == LEAF:
         return labelled(node.block, None, labels)
     place = int(np.searchsorted(node.splits, split))
+    if (
+        place == node.splits.size
+        or node.splits[place] != split
+        or not node.block.allowed[:, place, place].all()
+    ):
+        return labelled(node.block, None, ((labels[0][0],) * 2, (labels[0][0],) * 2))
     return labelled(node.block, Plan(place, place, place, 0.0), labels)
 
 
