@@ -62,9 +62,15 @@ def peer(depth, bound, parts):
     began = time.perf_counter()
     if bound is None:
         model = tree.fit(answers[0][0], y)
-        return {"model": "CART", **measured(model.predict, answers, began), "leaves": model.get_n_leaves()}
+        return {
+            "model": "CART",
+            **measured(model.predict, answers, began),
+            "leaves": int(model.get_n_leaves()),
+        }
     # Its own bound is on each group's distance from all rows; half a gap of two groups is the nearest.
-    model = ExponentiatedGradient(tree, DemographicParity(difference_bound=bound / 2), eps=max(bound / 2, 0.001))
+    model = ExponentiatedGradient(
+        tree, DemographicParity(difference_bound=bound / 2), eps=max(bound / 2, 0.001)
+    )
     model.fit(answers[0][0], y, sensitive_features=group)
     row = measured(lambda bits: model.predict(bits, random_state=0), answers, began)
     return {"model": "fairlearn", **row, "leaves": None, "trees": int((model.weights_ > 1e-6).sum())}
@@ -88,7 +94,9 @@ def draw(rows, depths, path):
     from matplotlib import pyplot as plt
 
     looks = {"foretree": ("#1f6fb2", "o"), "fairlearn": ("#c8553d", "s"), "CART": ("#777777", "D")}
-    fig, axes = plt.subplots(1, len(depths), figsize=(4.6 * len(depths), 3.8), sharey=True, layout="constrained")
+    fig, axes = plt.subplots(
+        1, len(depths), figsize=(4.6 * len(depths), 3.8), sharey=True, layout="constrained"
+    )
     for ax, depth in zip(np.atleast_1d(axes), depths, strict=True):
         for model, (colour, marker) in looks.items():
             mine = [row for row in rows if row["depth"] == depth and row["model"] == model]

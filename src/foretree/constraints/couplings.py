@@ -128,8 +128,8 @@ class EqualizedOddsGap(_Gap):
 
 
 @dataclass(frozen=True, slots=True)
-class RecallFloor(Constraint):
-    """Of the rows of this class, at least this share is said to be of it."""
+class _Floor(Constraint):
+    """What the two floors share: the class they speak of, and the least share."""
 
     cls: Hashable
     at_least: float
@@ -140,39 +140,32 @@ class RecallFloor(Constraint):
         _check_share(self, "at_least")
 
     def couplings(
-        self,
-        totals: Floats,
-        classes: Sequence[Hashable],
-        groups: Sequence[Hashable],
+        self, totals: Floats, classes: Sequence[Hashable], groups: Sequence[Hashable]
     ) -> tuple[Coupling, ...]:
         """Return one row."""
-        said = class_number(classes, self.cls)
-        coefficients = np.zeros((*totals.shape, totals.shape[1]))
-        coefficients[:, said, said] = 1.0 / totals[:, said].sum()
-        text = f"RecallFloor: the share of {self.cls!r} that is said to be so"
-        return (Coupling(text, coefficients, self.at_least, np.inf),)
+        return (self._row(totals, class_number(classes, self.cls)),)
+
+    def _row(self, totals: Floats, said: int) -> Coupling:
+        raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True)
-class PrecisionFloor(Constraint):
+class RecallFloor(_Floor):
+    """Of the rows of this class, at least this share is said to be of it."""
+
+    def _row(self, totals: Floats, said: int) -> Coupling:
+        coefficients = np.zeros((*totals.shape, totals.shape[1]))
+        coefficients[:, said, said] = 1.0 / totals[:, said].sum()
+        text = f"RecallFloor: the share of {self.cls!r} that is said to be so"
+        return Coupling(text, coefficients, self.at_least, np.inf)
+
+
+@dataclass(frozen=True, slots=True)
+class PrecisionFloor(_Floor):
     """Of the rows said to be of this class, at least this share is; kept where none is said to be."""
 
-    cls: Hashable
-    at_least: float
-    decides_classes = True
-
-    def __post_init__(self) -> None:
-        """Refuse floors that are no shares."""
-        _check_share(self, "at_least")
-
-    def couplings(
-        self,
-        totals: Floats,
-        classes: Sequence[Hashable],
-        groups: Sequence[Hashable],
-    ) -> tuple[Coupling, ...]:
-        """Return one row: right ones minus `at_least` times all, so the share itself need not be linear."""
-        said = class_number(classes, self.cls)
+    def _row(self, totals: Floats, said: int) -> Coupling:
+        # Right ones minus `at_least` times all said: the share itself is not linear.
         coefficients = np.zeros((*totals.shape, totals.shape[1]))
         coefficients[:, :, said] = -self.at_least / totals.sum()
         coefficients[:, said, said] += 1.0 / totals.sum()
@@ -180,4 +173,4 @@ class PrecisionFloor(Constraint):
             f"PrecisionFloor: rows rightly said to be {self.cls!r} less {self.at_least:g} times all said to be, as "
             "a share of the table,"
         )
-        return (Coupling(text, coefficients, 0.0, np.inf),)
+        return Coupling(text, coefficients, 0.0, np.inf)
