@@ -127,8 +127,7 @@ def _load_node(
     words: np.ndarray, rows: np.ndarray, starts: np.ndarray, ends: np.ndarray, n_splits: int, space: Space
 ) -> int:
     """Gather a node that fits in one pass; keep and count its distinct splits; return their number."""
-    at = 0
-    entries = 0
+    at = entries = np.int64(0)  # literals would compile the callees once more
     n_groups = starts.size
     marks, columns, ones = space.marks, space.columns, space.ones
     for group in range(n_groups):
@@ -376,7 +375,7 @@ def best_step(real: np.ndarray, index: np.ndarray, n_splits: int, leaf: Step, to
 @inner
 def solve_one(rules: Rules, n_splits: int, real: np.ndarray, index: np.ndarray) -> Step:
     """Return the best single split of the node in the tables."""
-    leaf = leaf_step(rules, real, 1)
+    leaf = leaf_step(rules, real, np.int64(1))
     if index[N_ROWS, 0] < rules.min_internal:
         return leaf
     n_classes = rules.prices.shape[0]
@@ -423,7 +422,7 @@ def solve_two(
     single: np.ndarray,
 ) -> Step:  # fmt: skip
     """Return the optimal two-step tree of the node with these counts and tables (eq. (1), in closed form)."""
-    leaf = leaf_step(rules, real, 2)
+    leaf = leaf_step(rules, real, np.int64(2))
     if index[N_ROWS, 0] < rules.min_internal:
         return leaf
     n_classes = rules.prices.shape[0]

@@ -266,7 +266,7 @@ def solve_three(
 ) -> Step:  # fmt: skip
     """Return the optimal three-step tree of the node counted in `space`; roots over `upper` may be left out."""
     real, index = space.real, space.whole
-    leaf = leaf_step(rules, real, 3)
+    leaf = leaf_step(rules, real, np.int64(3))
     if index[N_ROWS, 0] < rules.min_internal:
         return leaf
     last = _bound_three(words, rows, starts, ends, n_splits, rules, groups, space, sides, upper, deadline)
