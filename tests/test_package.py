@@ -15,7 +15,9 @@ def test_every_public_name_is_found_and_listed():
 
 
 def test_an_unknown_name_is_told_what_there_is():
-    with pytest.raises(AttributeError, match=r"no attribute .RandomForest.; it offers LookaheadTreeClassifier"):
+    with pytest.raises(
+        AttributeError, match=r"no attribute .RandomForest.; it offers LookaheadTreeClassifier"
+    ):
         foretree.RandomForest  # noqa: B018
 
 
