@@ -194,6 +194,20 @@ def _score_root(
 
 
 @inner
+def _bound_side(
+    answer: int, counted: int, starts: np.ndarray, ends: np.ndarray, groups: Groups, n_splits: int, rules: Rules,
+    space: Space, sides: Sides,
+) -> float:  # fmt: skip
+    """Return a lower bound of the two-step loss of one side of the root whose side `counted` is counted."""
+    if answer != counted:
+        _subtract_side(space.counts, n_splits, counted, sides.counts)
+    counts = _weigh_side(
+        answer, counted, starts, ends, groups, n_splits, rules.prices.shape[0], sides
+    )
+    return bound_roots(rules, counts, groups, n_splits, sides.real, space.single)
+
+
+@inner
 def _bound_three(
     words: np.ndarray, rows: np.ndarray, starts: np.ndarray, ends: np.ndarray, n_splits: int, rules: Rules,
     groups: Groups, space: Space, sides: Sides, upper: float, deadline: float,
@@ -240,16 +254,15 @@ def _bound_three(
         if lost > best + slack:
             continue
         side = _count_smaller_side(words, rows, starts, ends, root, n_splits, space, sides)
-        counts = _weigh_side(side, side, starts, ends, groups, n_splits, n_classes, sides)
-        small = bound_roots(rules, counts, groups, n_splits, sides.real, space.single)
-        if small + max(lost, 0.0) > best + slack:
+        # The larger side costs most: where nothing is known of it, it alone rules out most roots.
+        answer, other = (side, max(lost, 0.0)) if lost > 0 else (1 - side, 0.0)
+        first = _bound_side(answer, side, starts, ends, groups, n_splits, rules, space, sides)
+        if first + other > best + slack:
             continue
-        _subtract_side(space.counts, n_splits, side, sides.counts)
-        counts = _weigh_side(1 - side, side, starts, ends, groups, n_splits, n_classes, sides)
-        large = bound_roots(rules, counts, groups, n_splits, sides.real, space.single)
-        bounds[root] = small + large
+        second = _bound_side(1 - answer, side, starts, ends, groups, n_splits, rules, space, sides)
+        bounds[root] = first + second
         if free:
-            best = min(best, small + large)
+            best = min(best, first + second)
         if bounds[root] <= slack:
             bounds[root] = np.inf
             _score_root(words, rows, starts, ends, root, n_splits, rules, groups, space, sides)
