@@ -81,7 +81,7 @@ def _look_two(
         words, rows, starts, ends, n_splits, pairs, rules.prices.shape[0], groups, space
     )
     if pairs:
-        step = solve_two(rules, space.counts, groups, n_kept, space.real, space.whole, space.single)
+        step = solve_two(rules, space.counts, groups, n_kept, space.real, space.whole, space.single, np.inf)
     else:
         step = solve_one(rules, n_kept, space.real, space.whole)
     return _named(space.whole[KEPT], step), n_kept
@@ -94,7 +94,8 @@ def _look_three(
 ) -> tuple[Step, int]:  # fmt: skip
     """Return the optimal tree of three steps at a node, in the table's own splits, and how many it had.
 
-    Roots that cost more than `upper` may be left out, and the deadline (in seconds of the kernels'
+    Trees that cost no less than `upper` may be left out; where it is finite, equal trees are not decided between
+    and any of the cheapest is returned. The deadline (in seconds of the kernels'
     clock) may cut the search short, which sides.clock[LATE] then tells.
     """
     pairs = space.counts.size > 0  # always, but a literal would compile the callees once more
