@@ -222,7 +222,8 @@ def grow_tree(
         np.empty(n_groups, np.int64),
         np.empty(n_groups, np.int64),
     )
-    n_waiting, n_nodes, top = 1, np.int64(0), np.int64(0)
+    n_waiting, n_nodes = 1, 0
+    top = np.int64(0)  # literals would compile the callee once more
     _wait(waiting[0], np.int64(LEAF), top, top, np.int64(_UNKNOWN), starts, ends)
     while n_waiting > 0:
         n_waiting -= 1

@@ -35,20 +35,22 @@ class _InnerLibrary(JITCodeLibrary):  # type: ignore[misc]
     deep is optimised five times: half of all compile time.
     """
 
+    _final_module: Any
+
     def _optimize_final_module(self) -> None:
         """Leave it to the kernel's library, which optimises all that is linked into it."""
 
     def _finalize_final_module(self) -> None:
         """Keep the code for linking, and have a module made that holds nothing but what Numba looks for in it."""
-        self._shared_module = self._final_module
-        for function in self._shared_module.functions:
+        code = self._final_module
+        for function in code.functions:
             if not function.is_declaration and function.linkage == Linkage.external:
                 function.linkage = "linkonce_odr"
-        found = [each for each in self._shared_module.global_variables if each.name.startswith(_ENVIRONMENT)]
-        self._final_module = parse_assembly("\n".join(str(each) for each in found))
-        self._final_module.name = self._shared_module.name
-        self._final_module.triple = self._shared_module.triple
-        self._final_module.data_layout = self._shared_module.data_layout
+        self._shared_module = code
+        environments = [each for each in code.global_variables if each.name.startswith(_ENVIRONMENT)]
+        rest = parse_assembly("\n".join(str(each) for each in environments))
+        rest.name, rest.triple, rest.data_layout = code.name, code.triple, code.data_layout
+        self._final_module = rest
         super()._finalize_final_module()
 
 
