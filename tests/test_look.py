@@ -196,3 +196,15 @@ def test_kernels_know_no_rules_of_ones_own_loss():
         ValueError, match="The kernels know no rules for the loss '<lambda>'; grow it from counts"
     ):
         make_rules(own, 2, Limits(), True)
+
+
+@pytest.mark.parametrize("name", ["misclassification", "gini", "entropy"])
+@pytest.mark.parametrize("weight", [1.0, 0.3])
+def test_a_search_splits_also_where_no_tree_of_its_steps_gains(name, weight):
+    x = np.array(list(np.ndindex(2, 2, 2, 2, 2)), np.uint8)
+    problem = Problem(x, x.sum(axis=1) % 2, None, np.full(2, weight))
+    looker = KernelLooker(problem.grouped(), LOSSES[name], Limits(), True)
+    look = Searcher(looker).look((), 4)
+    assert look.root != LEAF
+    assert look.cost == pytest.approx(looker.weigh(()).loss)
+    assert Searcher(looker).look((), 5).cost == pytest.approx(0.0, abs=1e-9)

@@ -3,6 +3,8 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from foretree._collector import paused, set_aside
+
 if TYPE_CHECKING:
     from foretree.encode import SplitEncoder
     from foretree.estimators import LookaheadTreeClassifier
@@ -23,7 +25,9 @@ _HOMES = {
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'foretree' has no attribute {name!r}; it offers {', '.join(__all__)}.")
-    found = globals()[name] = getattr(import_module(_HOMES[name]), name)
+    with paused():
+        found = globals()[name] = getattr(import_module(_HOMES[name]), name)
+    set_aside()
     return found
 
 

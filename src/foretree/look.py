@@ -273,7 +273,8 @@ class Searcher:
             return leaf
         total = float(survey.totals.sum())
         tolerance = TOLERANCE * total
-        best = self.look(path, steps - 1)
+        # Above the leaf's loss, so that some split is found also where none lowers it.
+        best = self.look(path, steps - 1, survey.loss + 1e-3 * total)
         fewer = best.bound
         open_bound = np.inf
         for split, weight in zip(survey.splits.tolist(), survey.weights.tolist(), strict=True):

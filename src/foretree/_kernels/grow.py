@@ -81,7 +81,7 @@ def _look_two(
         words, rows, starts, ends, n_splits, pairs, rules.prices.shape[0], groups, space
     )
     if pairs:
-        step = solve_two(rules, space.counts, groups, n_kept, space.real, space.whole, space.single)
+        step = solve_two(rules, space.counts, groups, n_kept, space.real, space.whole, space.single, np.inf)
     else:
         step = solve_one(rules, n_kept, space.real, space.whole)
     return _named(space.whole[KEPT], step), n_kept
@@ -94,10 +94,11 @@ def _look_three(
 ) -> tuple[Step, int]:  # fmt: skip
     """Return the optimal tree of three steps at a node, in the table's own splits, and how many it had.
 
-    Roots that cost more than `upper` may be left out, and the deadline (in seconds of the kernels'
+    Trees that cost no less than `upper` may be left out; where it is finite, equal trees are not decided between
+    and any of the cheapest is returned. The deadline (in seconds of the kernels'
     clock) may cut the search short, which sides.clock[LATE] then tells.
     """
-    pairs = True
+    pairs = space.counts.size > 0  # always, but a literal would compile the callees once more
     n_kept = _count_and_weigh(
         words, rows, starts, ends, n_splits, pairs, rules.prices.shape[0], groups, space
     )
@@ -113,7 +114,7 @@ def survey(
     """Return the splits that may be a node's root, a lower bound of each one's two-step loss, and its weight."""
     real, index = space.real, space.whole
     n_classes = rules.prices.shape[0]
-    pairs = True
+    pairs = space.counts.size > 0  # as in _look_three
     n_kept = _count_and_weigh(words, rows, starts, ends, n_splits, pairs, n_classes, groups, space)
     bound_roots(rules, space.counts, groups, n_kept, real, space.single)
     splits = np.empty(n_kept, np.int64)
@@ -221,8 +222,9 @@ def grow_tree(
         np.empty(n_groups, np.int64),
         np.empty(n_groups, np.int64),
     )
-    _wait(waiting[0], LEAF, 0, 0, _UNKNOWN, starts, ends)
     n_waiting, n_nodes = 1, 0
+    top = np.int64(0)  # literals would compile the callee once more
+    _wait(waiting[0], np.int64(LEAF), top, top, np.int64(_UNKNOWN), starts, ends)
     while n_waiting > 0:
         n_waiting -= 1
         entry = waiting[n_waiting]
@@ -270,12 +272,12 @@ def grow_tree(
         # A look of two steps that reaches the bottom has settled its children; one of three looks again, which is
         # cheap beside it and finds the same.
         settled = known != _UNKNOWN or (steps == left and steps < 3)
-        known_costs[n_waiting] = plan.high_cost
-        _wait(waiting[n_waiting], node, 1, level + 1, plan.high if settled else _UNKNOWN, middle, last)
-        n_waiting += 1
-        known_costs[n_waiting] = plan.low_cost
-        _wait(waiting[n_waiting], node, 0, level + 1, plan.low if settled else _UNKNOWN, first, middle)
-        n_waiting += 1
+        for side in range(1, -1, -1):
+            child, cost = (plan.high, plan.high_cost) if side else (plan.low, plan.low_cost)
+            known_costs[n_waiting] = cost
+            begin, end = (middle, last) if side else (first, middle)
+            _wait(waiting[n_waiting], node, side, level + 1, child if settled else _UNKNOWN, begin, end)
+            n_waiting += 1
         real[node, SECONDS] = seconds(clock) - began
     return whole, real, n_nodes
 

@@ -52,6 +52,8 @@ from foretree._kernels.screen import FAR, lower_row
 CHUNK_WORDS = 2048
 # The lower bounds are float32 sums: what they may lack of the true loss, as a share of the weight.
 _SLACK = 4e-6
+# The same where losses are whole numbers, and so are their bounds.
+_WHOLE_SLACK = 0.25
 # Rows of `marks`: the word at which each group begins, and its entries.
 WORDS, SIZES = range(2)
 
@@ -127,8 +129,7 @@ def _load_node(
     words: np.ndarray, rows: np.ndarray, starts: np.ndarray, ends: np.ndarray, n_splits: int, space: Space
 ) -> int:
     """Gather a node that fits in one pass; keep and count its distinct splits; return their number."""
-    at = 0
-    entries = 0
+    at = entries = np.int64(0)  # literals would compile the callees once more
     n_groups = starts.size
     marks, columns, ones = space.marks, space.columns, space.ones
     for group in range(n_groups):
@@ -334,8 +335,24 @@ def slack_of(rules: Rules, groups: Groups, weight: float) -> float:
         for group in range(groups.weights.size):
             whole = whole and groups.weights[group] == 1.0
         if whole:
-            return 0.25
+            return _WHOLE_SLACK
     return _SLACK * weight
+
+
+@inner
+def margin_of(rules: Rules, groups: Groups, weight: float, upper: float) -> float:
+    """Return what a bound may exceed the least loss known by and still be of interest.
+
+    Below a finite `upper` only a lower loss is, not an equal one: of whole numbers, lower by 1.
+    """
+    slack = slack_of(rules, groups, weight)
+    return -0.5 if upper < np.inf and slack == _WHOLE_SLACK else slack
+
+
+@inner
+def least_known(upper: float, margin: float) -> float:
+    """Return the loss that trees must be below, a whole number where losses are."""
+    return np.ceil(upper) if margin < 0 else upper
 
 
 @inner
@@ -376,7 +393,7 @@ def best_step(real: np.ndarray, index: np.ndarray, n_splits: int, leaf: Step, to
 @inner
 def solve_one(rules: Rules, n_splits: int, real: np.ndarray, index: np.ndarray) -> Step:
     """Return the best single split of the node in the tables."""
-    leaf = leaf_step(rules, real, 1)
+    leaf = leaf_step(rules, real, np.int64(1))
     if index[N_ROWS, 0] < rules.min_internal:
         return leaf
     n_classes = rules.prices.shape[0]
@@ -420,24 +437,27 @@ def cannot_be_beaten(real: np.ndarray, index: np.ndarray, root: int, tolerance: 
 @inner
 def solve_two(
     rules: Rules, counts: np.ndarray, groups: Groups, n_splits: int, real: np.ndarray, index: np.ndarray,
-    single: np.ndarray,
+    single: np.ndarray, upper: float,
 ) -> Step:  # fmt: skip
-    """Return the optimal two-step tree of the node with these counts and tables (eq. (1), in closed form)."""
-    leaf = leaf_step(rules, real, 2)
+    """Return the optimal two-step tree of the node with these counts and tables (eq. (1), in closed form).
+
+    With a finite `upper`, any tree that costs the least, or any at all where none costs less than `upper`.
+    """
+    leaf = leaf_step(rules, real, np.int64(2))
     if index[N_ROWS, 0] < rules.min_internal:
         return leaf
     n_classes = rules.prices.shape[0]
     bound_roots(rules, counts, groups, n_splits, real, single)
     weight = weight_in(real[TOTAL], n_classes)
     tolerance = TOLERANCE * weight
-    slack = slack_of(rules, groups, weight)
+    margin = margin_of(rules, groups, weight, upper)
     bounds, costs = real[BOUND], real[ROOT_COST]
     for k in range(n_splits):
         costs[k] = np.inf
-    best = np.inf
+    best = least_known(upper, margin)
     last = n_splits
     while True:
-        root = next_root(bounds, last, best + slack)
+        root = next_root(bounds, last, best + margin)
         if root == LEAF:
             break
         bounds[root] = np.inf

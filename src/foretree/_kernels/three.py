@@ -11,6 +11,8 @@ from foretree._kernels.exact import (
     EMPTY,
     GINI,
     GUESS,
+    HIGH_CHILD,
+    HIGH_COST,
     KEPT,
     LEAF,
     LOW_CHILD,
@@ -40,6 +42,8 @@ from foretree._kernels.steps import (
     bound_roots,
     cannot_be_beaten,
     leaf_step,
+    least_known,
+    margin_of,
     next_root,
     separates,
     slack_of,
@@ -171,11 +175,29 @@ def _most_per_weight(rules: Rules) -> float:
 
 
 @inner
+def _is_free(rules: Rules) -> bool:
+    """Tell whether every split that separates rows may be made, so that bounds of two steps are attained."""
+    return rules.min_leaf <= 1 and rules.min_internal <= 2 and rules.min_weight == 0
+
+
+@inner
+def _trust_bound(real: np.ndarray, index: np.ndarray, root: int) -> None:
+    """Take one root's bound for its cost, which decides no ties and says nothing of its children."""
+    real[ROOT_COST, root] = np.rint(real[BOUND, root])
+    real[ROOT_GINI, root] = 0.0
+    real[LOW_COST, root] = 0.0
+    real[HIGH_COST, root] = 0.0
+    index[EMPTY, root] = 0
+    index[LOW_CHILD, root] = LEAF
+    index[HIGH_CHILD, root] = LEAF
+
+
+@inner
 def _score_root(
     words: np.ndarray, rows: np.ndarray, starts: np.ndarray, ends: np.ndarray, root: int, n_splits: int, rules: Rules,
-    groups: Groups, space: Space, sides: Sides,
+    groups: Groups, space: Space, sides: Sides, upper: float,
 ) -> None:  # fmt: skip
-    """Solve both sides of one root exactly and write what they cost to the node's tables."""
+    """Solve both sides of one root as `solve_two` does and write what they cost to the node's tables."""
     real, index = space.real, space.whole
     n_classes = rules.prices.shape[0]
     side = _count_smaller_side(words, rows, starts, ends, root, n_splits, space, sides)
@@ -185,12 +207,24 @@ def _score_root(
     index[EMPTY, root] = 0
     for answer in range(2):
         counts = _weigh_side(answer, side, starts, ends, groups, n_splits, n_classes, sides)
-        step = solve_two(rules, counts, groups, n_splits, sides.real, sides.whole, space.single)
+        step = solve_two(rules, counts, groups, n_splits, sides.real, sides.whole, space.single, upper)
         real[ROOT_COST, root] += step.cost
         real[ROOT_GINI, root] += step.gini
         index[EMPTY, root] += step.empty
         real[LOW_COST + answer, root] = step.cost
         index[LOW_CHILD + answer, root] = step.root
+
+
+@inner
+def _bound_side(
+    answer: int, counted: int, starts: np.ndarray, ends: np.ndarray, groups: Groups, n_splits: int, rules: Rules,
+    space: Space, sides: Sides,
+) -> float:  # fmt: skip
+    """Return a lower bound of the two-step loss of one side of the root whose side `counted` is counted."""
+    if answer != counted:
+        _subtract_side(space.counts, n_splits, counted, sides.counts)
+    counts = _weigh_side(answer, counted, starts, ends, groups, n_splits, rules.prices.shape[0], sides)
+    return bound_roots(rules, counts, groups, n_splits, sides.real, space.single)
 
 
 @inner
@@ -214,10 +248,11 @@ def _bound_three(
         bounds[k] = np.inf
         real[ROOT_COST, k] = np.inf
     total = weight_in(real[TOTAL], n_classes)
-    slack = slack_of(rules, groups, total)
+    slack, margin = slack_of(rules, groups, total), margin_of(rules, groups, total, upper)
     most = _most_per_weight(rules)
-    free = rules.min_leaf <= 1 and rules.min_internal <= 2 and rules.min_weight == 0
-    best = upper
+    free = _is_free(rules)
+    exact = free and margin < 0
+    best = least_known(upper, margin)
     sides.clock[LATE] = 0
     last = n_splits
     while True:
@@ -237,22 +272,21 @@ def _bound_three(
         for c in range(n_classes):
             weight += real[ONES + c, root]
         lost = two_steps - most * min(weight, total - weight)
-        if lost > best + slack:
+        if lost > best + margin:
             continue
         side = _count_smaller_side(words, rows, starts, ends, root, n_splits, space, sides)
-        counts = _weigh_side(side, side, starts, ends, groups, n_splits, n_classes, sides)
-        small = bound_roots(rules, counts, groups, n_splits, sides.real, space.single)
-        if small + max(lost, 0.0) > best + slack:
+        # The larger side costs most: where nothing is known of it, it alone rules out most roots.
+        answer, other = (side, max(lost, 0.0)) if lost > 0 else (1 - side, 0.0)
+        first = _bound_side(answer, side, starts, ends, groups, n_splits, rules, space, sides)
+        if first + other > best + margin:
             continue
-        _subtract_side(space.counts, n_splits, side, sides.counts)
-        counts = _weigh_side(1 - side, side, starts, ends, groups, n_splits, n_classes, sides)
-        large = bound_roots(rules, counts, groups, n_splits, sides.real, space.single)
-        bounds[root] = small + large
+        second = _bound_side(1 - answer, side, starts, ends, groups, n_splits, rules, space, sides)
+        bounds[root] = first + second
         if free:
-            best = min(best, small + large)
-        if bounds[root] <= slack:
+            best = min(best, first + second)
+        if bounds[root] <= slack and not exact:
             bounds[root] = np.inf
-            _score_root(words, rows, starts, ends, root, n_splits, rules, groups, space, sides)
+            _score_root(words, rows, starts, ends, root, n_splits, rules, groups, space, sides, upper)
             best = min(best, real[ROOT_COST, root])
             if cannot_be_beaten(real, index, root, TOLERANCE * total):
                 last = root
@@ -264,33 +298,42 @@ def solve_three(
     words: np.ndarray, rows: np.ndarray, starts: np.ndarray, ends: np.ndarray, n_splits: int, rules: Rules,
     groups: Groups, space: Space, sides: Sides, upper: float, deadline: float,
 ) -> Step:  # fmt: skip
-    """Return the optimal three-step tree of the node counted in `space`; roots over `upper` may be left out."""
+    """Return the optimal three-step tree of the node counted in `space`.
+
+    With a finite `upper`, any tree that costs the least, or any at all where none costs less than `upper`.
+    """
     real, index = space.real, space.whole
-    leaf = leaf_step(rules, real, 3)
+    leaf = leaf_step(rules, real, np.int64(3))
     if index[N_ROWS, 0] < rules.min_internal:
         return leaf
     last = _bound_three(words, rows, starts, ends, n_splits, rules, groups, space, sides, upper, deadline)
     weight = weight_in(real[TOTAL], rules.prices.shape[0])
     tolerance = TOLERANCE * weight
-    slack = slack_of(rules, groups, weight)
-    best = upper
+    margin = margin_of(rules, groups, weight, upper)
+    best = least_known(upper, margin)
     for k in range(n_splits):
         best = min(best, real[ROOT_COST, k])
+    if margin < 0 and _is_free(rules):
+        root = next_root(real[BOUND], last, best + margin)
+        if root != LEAF:
+            _trust_bound(real, index, root)
+            best = real[ROOT_COST, root]
     while True:
-        root = next_root(real[BOUND], last, best + slack)
+        root = next_root(real[BOUND], last, best + margin)
         if root == LEAF:
             break
         if deadline < np.inf and real[BOUND, root] == -np.inf and seconds(sides.clock) > deadline:
             sides.clock[LATE] = 1
             break
         real[BOUND, root] = np.inf
-        _score_root(words, rows, starts, ends, root, n_splits, rules, groups, space, sides)
+        limit = best if upper < np.inf else np.inf
+        _score_root(words, rows, starts, ends, root, n_splits, rules, groups, space, sides, limit)
         best = min(best, real[ROOT_COST, root])
         if cannot_be_beaten(real, index, root, tolerance):
             last = root
     three = best_step(real, index, n_splits, leaf, tolerance)
     if sides.clock[LATE]:
         # Two steps are at hand in any case, and may be better than the three-step roots that were reached.
-        two = solve_two(rules, space.counts, groups, n_splits, real, index, space.single)
+        two = solve_two(rules, space.counts, groups, n_splits, real, index, space.single, np.inf)
         return two if two.cost < three.cost - tolerance else three
     return three
