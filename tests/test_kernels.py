@@ -288,7 +288,7 @@ def surveyed(problem, loss, limits, space=None):
     grouped = problem.grouped()
     starts, ends = grouped.starts[:-1], grouped.starts[1:]
     rules = make_rules(loss, grouped.n_classes, limits, True)
-    space = space or workspace(starts, ends, grouped.n_splits, grouped.n_classes, True)
+    space = space or workspace(starts, ends, grouped.n_splits, grouped.n_classes, True, False)
     return survey(grouped.words, grouped.order, starts, ends, grouped.n_splits, rules, grouped.groups, space)
 
 
@@ -343,7 +343,7 @@ def test_a_space_of_few_words_finds_the_same(steps):
     grouped = strategies.Problem(x, y, None, np.ones(3)).grouped()
     starts, ends = grouped.starts[:-1], grouped.starts[1:]
     rules = make_rules(LOSSES["entropy"], 3, Limits(), True)
-    whole = workspace(starts, ends, 11, 3, True)
+    whole = workspace(starts, ends, 11, 3, True, False)
     assert len(whole.columns) < CHUNK_WORDS
     answers = []
     for space in (whole, whole._replace(columns=np.empty((1, whole.columns.shape[1]), np.uint32))):
@@ -366,7 +366,7 @@ def test_groups_need_not_stand_by_class():
     starts, ends = np.array([0, 5, n_low]), np.array([5, n_low, 40])
     groups = Groups(np.array([0, 0, 1]), np.array([1.0, 1.0, 1.0]), np.array([1, 1, 1]))
     rules = make_rules(LOSSES["gini"], 2, Limits(), True)
-    space = workspace(starts, ends, 6, 2, True)
+    space = workspace(starts, ends, 6, 2, True, False)
     step, _ = look_two(pack(x), order, starts, ends, 6, 2, rules, groups, space)
     want = oracle.best(oracle.task(x, y, 2, loss=oracle.gini), np.arange(40), 2)
     assert step.cost == pytest.approx(want[0])

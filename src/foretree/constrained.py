@@ -22,7 +22,7 @@ from foretree.counts import MemoryRows
 from foretree.encode import PackedRows
 from foretree.groups import GroupedRows, group_rows
 from foretree.grow import Grown, GrowthPlan, grow, grow_rows
-from foretree.look import CountsLooker, Solver
+from foretree.look import CountsLooker, KernelLooker, Solver
 from foretree.losses import HYBRID, LOSSES, Loss
 from foretree.mio.pairs import pair_solver
 from foretree.solve import best_pair
@@ -113,13 +113,16 @@ def _grow_under(
     """
     loss, plan = aim
     began = perf_counter()
-    if wishes.mask_nodes or wanted.solver != "closed":
-        memory = _memory(rows, target)
-        masks = PathMasks(wishes, memory) if wishes.mask_nodes else None
+    grouped = _grouped(rows, target)
+    memory = MemoryRows(grouped)
+    masks = PathMasks(wishes, lambda path: memory.total(path)[0]) if wishes.mask_nodes else None
+    if wanted.solver != "closed" or (masks is not None and loss.code is None):
         looker = CountsLooker(memory, loss, plan.limits, plan.tie_by_gini, _solver_of(wanted), masks)
         grown = grow(looker, plan)
+    elif masks is not None:
+        grown = grow(KernelLooker(grouped, loss, plan.limits, plan.tie_by_gini, masks), plan)
     else:
-        grown = grow_rows(_grouped(rows, target), loss, plan, wanted.n_jobs)
+        grown = grow_rows(grouped, loss, plan, wanted.n_jobs)
     faults = _faults(rows, target, wishes, _saying(grown.tree, loss))
     if faults and wishes.couple_nodes:
         left = None if plan.seconds is None else max(plan.seconds - (perf_counter() - began), 0.0)
@@ -176,7 +179,7 @@ def _task(rows: PackedRows, target: Target, wishes: Wishes, loss: Loss, plan: Gr
         target.factors,
         prices,
         plan.limits,
-        PathMasks(wishes, memory),
+        PathMasks(wishes, lambda path: memory.total(path)[0]),
         grain if known else 0.0,
         float((target.factors[target.codes] * weights).sum()),
     )

@@ -94,6 +94,12 @@ class MemoryRows:
         )
         return [_join(order, starts[:-1], middle), _join(order, middle, starts[1:])]
 
+    def total(self, path: Path) -> tuple[Floats, int]:
+        """Return the class weights (C,) and the number of the rows that answered as the path says."""
+        entries, groups = np.diff(self.entries(path)[1]), self.rows.groups
+        weights = np.bincount(groups.classes, weights=groups.weights * entries, minlength=self.rows.n_classes)
+        return weights.astype(np.float64), int(groups.sizes @ entries)
+
     def count(self, path: Path) -> PairCounts:
         """Return the counts of the rows that answered as the path says."""
         order, starts = self.entries(path)

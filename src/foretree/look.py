@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from foretree._kernels.clock import seconds
 from foretree._kernels.exact import TOLERANCE
+from foretree._kernels.fences import Fence
 from foretree._kernels.grow import look_three, look_two, workspace
 from foretree._kernels.grow import survey as survey_splits
 from foretree._kernels.three import LATE, sides_for
@@ -77,16 +78,38 @@ class Looker(Protocol):
     def look(self, path: Path, steps: int, upper: float, deadline: float) -> Look:
         """Return the best tree of `steps` ≤ reach steps; those that cost more than `upper` may be left out."""
 
+    def allows(self, path: Path) -> bool:
+        """Tell whether the node may stand in a tree at all, if only as a leaf."""
+
     def key(self, path: Path) -> Hashable:
         """Return what names the node, whichever way leads to it."""
 
 
+class Masks(Protocol):
+    """Which pairs of splits a node may choose among."""
+
+    @property
+    def know_order(self) -> bool:
+        """Whether the order of the questions on a path matters."""
+
+    def __call__(self, path: Path, counts: PairCounts) -> NDArray[np.bool_]:
+        """Return (2, p, p) the pairs (branch, root, child) that are allowed; child == root is a leaf."""
+
+    def fence(self, path: Path) -> Fence:
+        """Return the same in the kernels' words."""
+
+    def allow_leaf(self, path: Path) -> bool:
+        """Tell whether the node may be a leaf; where it may not, nothing below it may."""
+
+
 class KernelLooker:
-    """Looks by the kernels: built-in losses on rows in memory, up to three steps at once."""
+    """Looks by the kernels: built-in losses on rows in memory, up to three steps at once, two under masks."""
 
     reach = 3
 
-    def __init__(self, rows: GroupedRows, loss: Loss, limits: Limits, tie_by_gini: bool) -> None:
+    def __init__(
+        self, rows: GroupedRows, loss: Loss, limits: Limits, tie_by_gini: bool, masks: Masks | None = None
+    ) -> None:
         self.rows = MemoryRows(rows)
         self.limits = limits
         self.loss = loss
@@ -96,19 +119,19 @@ class KernelLooker:
         self.most_per_weight = {"misclassification": 1.0, "gini": 2.0, "cost matrix": prices}.get(
             loss.name, np.inf
         )
+        self.masks = masks
+        if masks is not None:
+            # What is allowed below a question need not be above it, nor for more rows: no side bounds another.
+            self.reach, self.most_per_weight = 2, np.inf
         self._grouped = rows
-        self._space = workspace(rows.starts[:-1], rows.starts[1:], rows.n_splits, rows.n_classes, True)
+        starts, ends = rows.starts[:-1], rows.starts[1:]
+        self._space = workspace(starts, ends, rows.n_splits, rows.n_classes, True, masks is not None)
         self._sides: Any = None
 
     def weigh(self, path: Path) -> Survey:
         """Return the node's survey without its splits."""
-        starts = self.rows.entries(path)[1]
-        entries = np.diff(starts)
-        groups = self._grouped.groups
-        totals = np.bincount(
-            groups.classes, weights=groups.weights * entries, minlength=self._grouped.n_classes
-        ).astype(np.float64)
-        return Survey(totals, int(groups.sizes @ entries), float(self.loss.of(totals[None, :])[0]))
+        totals, n_rows = self.rows.total(path)
+        return Survey(totals, n_rows, float(self.loss.of(totals[None, :])[0]))
 
     def survey(self, path: Path) -> Survey:
         """Return the node's survey with the splits that may be its root, the cheapest in two steps first."""
@@ -117,6 +140,10 @@ class KernelLooker:
         splits, bounds, weights = survey_splits(
             rows.words, order, starts[:-1], starts[1:], rows.n_splits, self.rules, rows.groups, self._space
         )
+        if self.masks is not None:
+            pairs = self.masks.fence(path).pairs[:, splits]
+            possible = pairs.any(axis=2).all(axis=0)
+            splits, bounds, weights = splits[possible], bounds[possible], weights[possible]
         promise = np.argsort(bounds, kind="stable")
         plain = self.weigh(path)
         return Survey(plain.totals, plain.n_rows, plain.loss, splits[promise], weights[promise])
@@ -127,7 +154,14 @@ class KernelLooker:
         rows = self._grouped
         where = (rows.words, order, starts[:-1], starts[1:], rows.n_splits)
         if steps < 3:
-            step, n_splits = look_two(*where, steps, self.rules, rows.groups, self._space)
+            if self.masks is None:
+                step, n_splits = look_two(*where, steps, self.rules, rows.groups, self._space)
+            else:
+                # Compiled where masks are used, and only there.
+                from foretree._kernels.fenced import look_fenced
+
+                fence = self.masks.fence(path)
+                step, n_splits = look_fenced(*where, steps, self.rules, fence, rows.groups, self._space)
             low = high = None
             if step.root != LEAF:
                 low = Look(step.low_cost, step.low_cost, int(step.low))
@@ -142,23 +176,16 @@ class KernelLooker:
         bound = 0.0 if self._sides.clock[LATE] else min(step.cost, upper)
         return Look(float(step.cost), float(bound), int(step.root), n_splits=int(n_splits))
 
+    def allows(self, path: Path) -> bool:
+        """Tell whether the masks leave the node anything, if only to be a leaf."""
+        return self.masks is None or self.masks.allow_leaf(path)
+
     def key(self, path: Path) -> Hashable:
-        """Return what names the node, whichever way leads to it."""
-        return frozenset(path)
+        """Return what names the node: the order of its questions matters where masks know it."""
+        return path if self.masks is not None and self.masks.know_order else frozenset(path)
 
 
 Solver = Callable[[PairCosts, bool], Plan | None]
-
-
-class Masks(Protocol):
-    """Which pairs of splits a node may choose among."""
-
-    @property
-    def know_order(self) -> bool:
-        """Whether the order of the questions on a path matters."""
-
-    def __call__(self, path: Path, counts: PairCounts) -> NDArray[np.bool_]:
-        """Return (2, p, p) the pairs (branch, root, child) that are allowed; child == root is a leaf."""
 
 
 class CountsLooker:
@@ -231,6 +258,10 @@ class CountsLooker:
         )
         return Look(plan.cost, plan.cost, plan.root, low, high, survey.splits.size)
 
+    def allows(self, path: Path) -> bool:
+        """Tell whether the masks leave the node anything, if only to be a leaf."""
+        return self.masks is None or self.masks.allow_leaf(path)
+
     def key(self, path: Path) -> Hashable:
         """Return what names the node: the order of its questions matters where masks know it."""
         return path if self.masks is not None and self.masks.know_order else frozenset(path)
@@ -254,6 +285,8 @@ class Searcher:
 
     def look(self, path: Path, steps: int, upper: float = np.inf) -> Look:
         """Return the best tree of `steps` steps, or any tree and a bound ≥ upper where none is cheaper."""
+        if not self.looker.allows(path):
+            return Look(np.inf, np.inf)
         if steps <= self.looker.reach:
             return self.looker.look(path, steps, upper, self.deadline)
         key = (self.looker.key(path), steps)

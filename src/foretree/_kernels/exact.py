@@ -98,10 +98,10 @@ def tie_gini(rules: Rules, weights: np.ndarray) -> float:
 
 
 @inner
-def best_child(
+def price_children(
     rules: Rules, real: np.ndarray, index: np.ndarray, n_splits: int, root: int, side: int
-) -> tuple[float, int, float, int]:
-    """Return the branch's least loss, its empty leaves, their Gini and the child split (or LEAF)."""
+) -> float:
+    """Write what the branch costs with each child split, infinite where none may stand; return its loss as a leaf."""
     n_classes = rules.prices.shape[0]
     branch, low, high = real[BRANCH], real[CELL_LOW], real[CELL_HIGH]
     costs, ginis = real[CHILD_COST], real[CHILD_GINI]
@@ -110,15 +110,13 @@ def best_child(
         ones = real[ONES + c, root]
         branch[c] = ones if side else real[TOTAL, c] - ones
     n_rows = rows[root] if side else index[N_ROWS, 0] - rows[root]
-    best = leaf_loss(rules, branch)
-    if n_rows < rules.min_internal:
-        return best, 1, tie_gini(rules, branch), LEAF
-    tolerance = TOLERANCE * weight_in(real[TOTAL], n_classes)
     for k in range(n_splits):
         costs[k] = np.inf
         n_high = both_rows[k] if side else rows[k] - both_rows[k]
         n_low = n_rows - n_high
         if n_high == 0 or n_low == 0 or n_high < rules.min_leaf or n_low < rules.min_leaf:
+            continue
+        if n_rows < rules.min_internal:
             continue
         for c in range(n_classes):
             both = real[ONES + n_classes + c, k]
@@ -135,6 +133,16 @@ def best_child(
             if rules.loss == GINI and rules.tie_by_gini
             else leaf_loss(rules, low) + leaf_loss(rules, high)
         )
+    return leaf_loss(rules, branch)
+
+
+@inner
+def choose_child(rules: Rules, real: np.ndarray, n_splits: int, leaf: float) -> tuple[float, int, float, int]:
+    """Return the priced branch's least loss, its empty leaves, their Gini and the child split (or LEAF)."""
+    costs, ginis = real[CHILD_COST], real[CHILD_GINI]
+    tolerance = TOLERANCE * weight_in(real[TOTAL], rules.prices.shape[0])
+    best = leaf
+    for k in range(n_splits):
         best = min(best, costs[k])
     chosen = LEAF
     least = np.inf
@@ -144,9 +152,18 @@ def best_child(
     for k in range(n_splits - 1, -1, -1):
         if costs[k] <= best + tolerance and ginis[k] <= least + tolerance:
             chosen = k
-    if chosen == LEAF:
-        return best, 1, tie_gini(rules, branch), LEAF
+    if chosen == LEAF or best == np.inf:
+        return best, 1, tie_gini(rules, real[BRANCH]), LEAF
     return best, 0, least, chosen
+
+
+@inner
+def best_child(
+    rules: Rules, real: np.ndarray, index: np.ndarray, n_splits: int, root: int, side: int
+) -> tuple[float, int, float, int]:
+    """Return the branch's least loss, its empty leaves, their Gini and the child split (or LEAF)."""
+    leaf = price_children(rules, real, index, n_splits, root, side)
+    return choose_child(rules, real, n_splits, leaf)
 
 
 @inner

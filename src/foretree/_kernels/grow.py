@@ -49,7 +49,7 @@ def _is_pure(totals: np.ndarray) -> bool:
 
 
 @inner
-def _count_and_weigh(
+def count_and_weigh(
     words: np.ndarray, rows: np.ndarray, starts: np.ndarray, ends: np.ndarray, n_splits: int, pairs: bool,
     n_classes: int, groups: Groups, space: Space,
 ) -> int:  # fmt: skip
@@ -62,7 +62,7 @@ def _count_and_weigh(
 
 
 @inner
-def _named(kept: np.ndarray, step: Step) -> Step:
+def named(kept: np.ndarray, step: Step) -> Step:
     """Return the step in the table's own splits."""
     root = kept[step.root] if step.root >= 0 else LEAF
     low = kept[step.low] if step.low >= 0 else LEAF
@@ -77,14 +77,12 @@ def _look_two(
 ) -> tuple[Step, int]:  # fmt: skip
     """Return the optimal tree of one or two steps at a node, in the table's own splits, and how many it had."""
     pairs = steps > 1
-    n_kept = _count_and_weigh(
-        words, rows, starts, ends, n_splits, pairs, rules.prices.shape[0], groups, space
-    )
+    n_kept = count_and_weigh(words, rows, starts, ends, n_splits, pairs, rules.prices.shape[0], groups, space)
     if pairs:
         step = solve_two(rules, space.counts, groups, n_kept, space.real, space.whole, space.single, np.inf)
     else:
         step = solve_one(rules, n_kept, space.real, space.whole)
-    return _named(space.whole[KEPT], step), n_kept
+    return named(space.whole[KEPT], step), n_kept
 
 
 @inner
@@ -99,11 +97,9 @@ def _look_three(
     clock) may cut the search short, which sides.clock[LATE] then tells.
     """
     pairs = space.counts.size > 0  # always, but a literal would compile the callees once more
-    n_kept = _count_and_weigh(
-        words, rows, starts, ends, n_splits, pairs, rules.prices.shape[0], groups, space
-    )
+    n_kept = count_and_weigh(words, rows, starts, ends, n_splits, pairs, rules.prices.shape[0], groups, space)
     step = solve_three(words, rows, starts, ends, n_kept, rules, groups, space, sides, upper, deadline)
-    return _named(space.whole[KEPT], step), n_kept
+    return named(space.whole[KEPT], step), n_kept
 
 
 @kernel
@@ -115,7 +111,7 @@ def survey(
     real, index = space.real, space.whole
     n_classes = rules.prices.shape[0]
     pairs = space.counts.size > 0  # as in _look_three
-    n_kept = _count_and_weigh(words, rows, starts, ends, n_splits, pairs, n_classes, groups, space)
+    n_kept = count_and_weigh(words, rows, starts, ends, n_splits, pairs, n_classes, groups, space)
     bound_roots(rules, space.counts, groups, n_kept, real, space.single)
     splits = np.empty(n_kept, np.int64)
     bounds = np.empty(n_kept)
@@ -132,10 +128,13 @@ def survey(
 
 
 @inner
-def _workspace(starts: np.ndarray, ends: np.ndarray, n_splits: int, n_classes: int, pairs: bool) -> Space:
+def _workspace(
+    starts: np.ndarray, ends: np.ndarray, n_splits: int, n_classes: int, pairs: bool, keep_twins: bool
+) -> Space:
     """Allocate for nodes of the rows grouped at starts:ends (G,), with pair counts or without."""
     n_words = min(words_of(starts, ends), CHUNK_WORDS)
-    return make_space(n_words, n_splits, starts.size, n_classes, padded(n_splits) if pairs else 0)
+    lanes = padded(n_splits) if pairs else 0
+    return make_space(n_words, n_splits, starts.size, n_classes, lanes, keep_twins)
 
 
 @inner
@@ -207,7 +206,8 @@ def grow_tree(
     Returns the nodes in preorder as integers (., 6) and floats (., 3 + C), and how many there are.
     """
     n_groups, n_classes = groups.classes.size, rules.prices.shape[0]
-    space = _workspace(starts, ends, n_splits, n_classes, lookahead > 1)
+    keep_twins = lookahead < 1  # never, but a literal would compile the callees once more
+    space = _workspace(starts, ends, n_splits, n_classes, lookahead > 1, keep_twins)
     if third is not None:
         sides = make_sides(rows.size, n_splits, n_groups, n_classes)
     scratch = np.empty(rows.size, np.int32)
@@ -304,6 +304,8 @@ def look_three(
 
 
 @kernel
-def workspace(starts: np.ndarray, ends: np.ndarray, n_splits: int, n_classes: int, pairs: bool) -> Space:
+def workspace(
+    starts: np.ndarray, ends: np.ndarray, n_splits: int, n_classes: int, pairs: bool, keep_twins: bool
+) -> Space:
     """Allocate for nodes of the rows grouped at starts:ends (G,), with pair counts or without."""
-    return _workspace(starts, ends, n_splits, n_classes, pairs)
+    return _workspace(starts, ends, n_splits, n_classes, pairs, keep_twins)

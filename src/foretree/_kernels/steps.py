@@ -76,6 +76,7 @@ class Space(NamedTuple):
     real: np.ndarray  # float64
     whole: np.ndarray  # int64
     single: np.ndarray  # float32
+    keep_twins: bool  # whether equal and complementary splits all stand, which a fence may tell apart
 
 
 class Step(NamedTuple):
@@ -92,7 +93,9 @@ class Step(NamedTuple):
 
 
 @inner
-def make_space(n_words: int, n_splits: int, n_groups: int, n_classes: int, lanes: int) -> Space:
+def make_space(
+    n_words: int, n_splits: int, n_groups: int, n_classes: int, lanes: int, keep_twins: bool
+) -> Space:
     """Allocate for passes of up to `n_words` words; `lanes` is the width of pair counts, 0 for none."""
     width = padded((n_splits + WORD - 1) // WORD * WORD)
     wide = max(width, padded(n_classes))
@@ -104,6 +107,7 @@ def make_space(n_words: int, n_splits: int, n_groups: int, n_classes: int, lanes
         np.empty((ONES + 2 * n_classes, wide), np.float64),
         np.empty((N_INDEX, wide), np.int64),
         np.empty((screen.ONES + 2 * n_classes, wide), np.float32),
+        keep_twins,
     )
 
 
@@ -128,7 +132,7 @@ def _clear_ones(ones: np.ndarray) -> None:
 def _load_node(
     words: np.ndarray, rows: np.ndarray, starts: np.ndarray, ends: np.ndarray, n_splits: int, space: Space
 ) -> int:
-    """Gather a node that fits in one pass; keep and count its distinct splits; return their number."""
+    """Gather a node that fits in one pass; keep and count the splits that part it; return their number."""
     at = entries = np.int64(0)  # literals would compile the callees once more
     n_groups = starts.size
     marks, columns, ones = space.marks, space.columns, space.ones
@@ -144,15 +148,17 @@ def _load_node(
     kept, again = space.whole[KEPT], space.whole[AGAIN]
     n_kept = keep_splitting(ones, entries, n_splits, kept)
     compact(columns, at, kept, n_kept)
-    n_distinct = keep_distinct(columns, marks[WORDS], marks[SIZES], n_groups, n_kept, again)
-    if n_distinct < n_kept:
-        compact(columns, at, again, n_distinct)
-        for k in range(n_distinct):
-            kept[k] = kept[again[k]]
+    if not space.keep_twins:
+        n_distinct = keep_distinct(columns, marks[WORDS], marks[SIZES], n_groups, n_kept, again)
+        if n_distinct < n_kept:
+            compact(columns, at, again, n_distinct)
+            for k in range(n_distinct):
+                kept[k] = kept[again[k]]
+            n_kept = n_distinct
     for group in range(n_groups):
-        for k in range(n_distinct):
+        for k in range(n_kept):
             ones[group, k] = ones[group, kept[k]]
-    return n_distinct
+    return n_kept
 
 
 @inner
@@ -238,7 +244,7 @@ def weigh_margins(
 
 
 @inner
-def _weigh_pairs(
+def weigh_pairs(
     counts: np.ndarray, groups: Groups, n_splits: int, root: int, n_classes: int, real: np.ndarray,
     index: np.ndarray,
 ) -> None:  # fmt: skip
@@ -463,7 +469,7 @@ def solve_two(
         bounds[root] = np.inf
         if not separates(rules, real, index, root):
             continue
-        _weigh_pairs(counts, groups, n_splits, root, n_classes, real, index)
+        weigh_pairs(counts, groups, n_splits, root, n_classes, real, index)
         costs[root] = 0.0
         real[ROOT_GINI, root] = 0.0
         index[EMPTY, root] = 0

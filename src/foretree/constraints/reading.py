@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from foretree._kernels.fences import Fence
 from foretree.constraints.masks import borders, keep_order
 from foretree.constraints.place import (
     Budget,
@@ -20,11 +21,15 @@ from foretree.constraints.place import (
     Place,
 )  # fmt: skip
 from foretree.constraints.sensitive import Grouping
-from foretree.costs import branch_weights, cell_rows, cell_weights
-from foretree.counts import PairCounts, Path, Rows
+from foretree.costs import cell_rows, cell_weights
+from foretree.counts import PairCounts, Path
 
 # How far a sum of shares may lie beyond its bound by rounding alone.
 TOLERANCE = 1e-8
+# The same of one share.
+ROUNDING = 1e-12
+# How many nodes' masks and borders are kept at hand.
+MOST_MASKS, MOST_BORDERS = 64, 10_000
 
 
 class InfeasibleConstraintsError(ValueError):
@@ -143,11 +148,12 @@ def _signs(constraints: Sequence[Constraint], columns: Columns, n_classes: int) 
 
 @dataclass(slots=True)
 class PathMasks:
-    """The masks of nodes named by their paths, for lookers."""
+    """The masks of nodes named by their paths, for lookers; `weigh` gives a path's class weights (C,)."""
 
     wishes: Wishes
-    rows: Rows
-    _shares: dict[Path, Floats] = field(default_factory=dict)
+    weigh: Callable[[Path], Floats]
+    _kept: dict[tuple[int, ...], Mask] = field(default_factory=dict)
+    _borders: dict[Path, tuple[float, float]] = field(default_factory=dict)
 
     @property
     def know_order(self) -> bool:
@@ -156,40 +162,62 @@ class PathMasks:
 
     def __call__(self, path: Path, counts: PairCounts) -> Mask:
         """Return (2, p, p) the pairs of splits that keep the constraints at a node with these counts."""
-        columns = self.wishes.columns
-        n_splits = columns.of_split.size
-        kept = np.ones((2, n_splits, n_splits), dtype=np.bool_)
-        place = Place(columns, tuple(int(columns.of_split[split]) for split, _ in path))
-        for wish in self.wishes.constraints:
-            mask = wish.allowed(place)
-            if mask is not None:
-                kept &= mask
+        kept = self._pairs(path)
         if self.know_order:
-            self._shares[path] = self._branch_shares(counts)
             cells = np.where((cell_rows(counts) == 0)[..., None], 0.0, cell_weights(counts))
-            kept &= keep_order(cells, self.wishes.signs, self._between(path))
+            kept = kept & keep_order(cells, self.wishes.signs, self._between(path))
         return kept
 
-    def _branch_shares(self, counts: PairCounts) -> Floats:
-        """Return the share of the second class where each split is 0 and 1, (2, p)."""
-        weights = branch_weights(counts)
-        with np.errstate(invalid="ignore"):
-            shares: Floats = weights[..., 1] / weights.sum(axis=-1)
-        return shares
+    def fence(self, path: Path) -> Fence:
+        """Return the same in the kernels' words, which know the node's counts."""
+        least, most = self._between(path) if self.know_order else (0.0, 1.0)
+        return Fence(self._pairs(path), self.wishes.signs, least, most)
+
+    def allow_leaf(self, path: Path) -> bool:
+        """Tell whether a leaf's share may stand here; if not, some leaf's below it would lie as far outside."""
+        if not self.know_order:
+            return True
+        (least, most), share = self._between(path), self._share(path)
+        return not (share < least - ROUNDING or share > most + ROUNDING)
+
+    def _pairs(self, path: Path) -> Mask:
+        """Return what the constraints allow below the columns of the path; the two children of a node share it."""
+        columns = self.wishes.columns
+        place = Place(columns, tuple(int(columns.of_split[split]) for split, _ in path))
+        if place.path not in self._kept:
+            n_splits = columns.of_split.size
+            kept = np.ones((2, n_splits, n_splits), dtype=np.bool_)
+            for wish in self.wishes.constraints:
+                mask = wish.allowed(place)
+                if mask is not None:
+                    kept &= mask
+            if len(self._kept) >= MOST_MASKS:
+                self._kept.clear()
+            self._kept[place.path] = kept
+        return self._kept[place.path]
 
     def _between(self, path: Path) -> tuple[float, float]:
         """Return the least and the largest share of the second class that the questions above leave to a node."""
         if not path:
             return 0.0, 1.0
-        above, (split, answer) = path[:-1], path[-1]
-        between = self._between(above)
-        if self.wishes.signs[split] == 0:
-            return between
-        if above not in self._shares:
-            self._shares[above] = self._branch_shares(self.rows.count(above))
-        low, high = self._shares[above]
-        least, most = borders(low, high, self.wishes.signs, between)
-        return float(least[answer, split]), float(most[answer, split])
+        if path not in self._borders:
+            above, (split, answer) = path[:-1], path[-1]
+            between = self._between(above)
+            sign = self.wishes.signs[[split]]
+            if sign[0]:
+                low, high = (np.array([self._share((*above, (split, side)))]) for side in (0, 1))
+                least, most = borders(low, high, sign, between)
+                between = float(least[answer, 0]), float(most[answer, 0])
+            if len(self._borders) >= MOST_BORDERS:
+                self._borders.clear()
+            self._borders[path] = between
+        return self._borders[path]
+
+    def _share(self, path: Path) -> float:
+        """Return the second class's share, NaN (which stands in no order) where nothing weighs."""
+        weights = self.weigh(path)
+        total = float(weights.sum())
+        return float(weights[1]) / total if total > 0 else np.nan
 
 
 def faults_of(wishes: Wishes, tree: Finished, leaves: Floats, said: Integers) -> list[str]:
