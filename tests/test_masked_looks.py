@@ -120,9 +120,7 @@ def test_searches_under_masks_find_the_least_loss(drawn, name, limits, steps):
 def test_kernels_look_as_counts_do_whatever_rows_weigh(drawn, name, limits):
     problem, masks = drawn
     for steps in (1, 2):
-        one, other = (
-            looker.look((), steps, np.inf, np.inf) for looker in both(problem, masks, name, limits)
-        )
+        one, other = (looker.look((), steps, np.inf, np.inf) for looker in both(problem, masks, name, limits))
         assert one.cost == pytest.approx(other.cost, rel=1e-6, abs=1e-6)
 
 

@@ -3,11 +3,12 @@
 import numpy as np
 
 from foretree._kernels.exact import (
+    BOUND,
     BRANCH,
     CHILD_COST,
     EMPTY,
-    HIGH_CHILD,
     KEPT,
+    LEAF,
     LOW_CHILD,
     LOW_COST,
     N_ROWS,
@@ -24,7 +25,19 @@ from foretree._kernels.exact import (
 from foretree._kernels.fences import Fence
 from foretree._kernels.grow import count_and_weigh, named
 from foretree._kernels.jit import inner, kernel
-from foretree._kernels.steps import Groups, Space, Step, best_step, leaf_step, separates, weigh_pairs
+from foretree._kernels.steps import (
+    Groups,
+    Space,
+    Step,
+    best_step,
+    bound_roots,
+    cannot_be_beaten,
+    leaf_step,
+    margin_of,
+    next_root,
+    separates,
+    weigh_pairs,
+)  # fmt: skip
 
 
 @inner
@@ -91,47 +104,80 @@ def _allows_root(fence: Fence, real: np.ndarray, kept: np.ndarray, root: int, or
 
 
 @inner
+def _price_branch(
+    rules: Rules, fence: Fence, real: np.ndarray, index: np.ndarray, n_splits: int, root: int, side: int,
+    steps: int, ordered: bool,
+) -> tuple[float, int, float, int]:  # fmt: skip
+    """Return what `best_child` does, of the children that the fence allows (of none, where one step is left)."""
+    kept = index[KEPT]
+    alone = price_children(rules, real, index, n_splits, root, side)
+    if not fence.pairs[side, kept[root], kept[root]]:
+        alone = np.inf
+    if steps < 2:
+        for k in range(n_splits):
+            real[CHILD_COST, k] = np.inf
+    else:
+        _forbid_children(fence, real, kept, n_splits, root, side)
+        if ordered:
+            _forbid_disorder(fence, real, kept, n_splits, root, side)
+    return choose_child(rules, real, n_splits, alone)
+
+
+@inner
+def _knows_order(fence: Fence, kept: np.ndarray, n_splits: int) -> bool:
+    for k in range(n_splits):
+        if fence.signs[kept[k]] != 0:
+            return True
+    return fence.least > 0 or fence.most < 1
+
+
+@inner
 def solve_fenced(
     rules: Rules, fence: Fence, counts: np.ndarray, groups: Groups, n_splits: int, steps: int, real: np.ndarray,
-    index: np.ndarray,
+    index: np.ndarray, single: np.ndarray,
 ) -> Step:  # fmt: skip
-    """Return the optimal allowed tree of one or two steps of the node with these counts and tables."""
+    """Return the optimal allowed tree of one or two steps of the node with these counts and tables.
+
+    What forbids pairs makes no tree cheaper, so that the bounds of `solve_two` are bounds here too.
+    """
     leaf = leaf_step(rules, real, np.int64(steps))
     if index[N_ROWS, 0] < rules.min_internal:
         return leaf
     n_classes = rules.prices.shape[0]
-    kept = index[KEPT]
-    costs = real[ROOT_COST]
-    ordered = False
+    bound_roots(rules, counts, groups, n_splits, real, single)
+    weight = weight_in(real[TOTAL], n_classes)
+    tolerance = TOLERANCE * weight
+    margin = margin_of(rules, groups, weight, np.inf)
+    kept, bounds, costs = index[KEPT], real[BOUND], real[ROOT_COST]
+    ordered = _knows_order(fence, kept, n_splits)
     for k in range(n_splits):
         costs[k] = np.inf
-        ordered = ordered or fence.signs[kept[k]] != 0
-    ordered = ordered or fence.least > 0 or fence.most < 1
-    for root in range(n_splits):
+    best = np.inf
+    last = n_splits
+    while True:
+        root = next_root(bounds, last, best + margin)
+        if root == LEAF:
+            break
+        bounds[root] = np.inf
         if not separates(rules, real, index, root) or not _allows_root(fence, real, kept, root, ordered):
             continue
         weigh_pairs(counts, groups, n_splits, root, n_classes, real, index)
-        total, ties, empties = 0.0, 0.0, 0
+        costs[root] = 0.0
+        real[ROOT_GINI, root] = 0.0
+        index[EMPTY, root] = 0
         for side in range(2):
-            alone = price_children(rules, real, index, n_splits, root, side)
-            if not fence.pairs[side, kept[root], kept[root]]:
-                alone = np.inf
-            if steps < 2:
-                for k in range(n_splits):
-                    real[CHILD_COST, k] = np.inf
-            _forbid_children(fence, real, kept, n_splits, root, side)
-            if ordered:
-                _forbid_disorder(fence, real, kept, n_splits, root, side)
-            cost, empty, tie, child = choose_child(rules, real, n_splits, alone)
-            total += cost
-            ties += tie
-            empties += empty
+            cost, empty, tie, child = _price_branch(
+                rules, fence, real, index, n_splits, root, side, steps, ordered
+            )
+            costs[root] += cost
+            real[ROOT_GINI, root] += tie
+            index[EMPTY, root] += empty
             real[LOW_COST + side, root] = cost
-            index[LOW_CHILD if side == 0 else HIGH_CHILD, root] = child
-        costs[root] = total
-        real[ROOT_GINI, root] = ties
-        index[EMPTY, root] = empties
-    return best_step(real, index, n_splits, leaf, TOLERANCE * weight_in(real[TOTAL], n_classes))
+            index[LOW_CHILD + side, root] = child
+        best = min(best, costs[root])
+        if cannot_be_beaten(real, index, root, tolerance):
+            last = root
+    return best_step(real, index, n_splits, leaf, tolerance)
 
 
 @kernel
@@ -142,5 +188,7 @@ def look_fenced(
     """Return the optimal allowed tree of one or two steps at a node, in the table's own splits, and how many it had."""
     pairs = space.counts.size > 0
     n_kept = count_and_weigh(words, rows, starts, ends, n_splits, pairs, rules.prices.shape[0], groups, space)
-    step = solve_fenced(rules, fence, space.counts, groups, n_kept, steps, space.real, space.whole)
+    step = solve_fenced(
+        rules, fence, space.counts, groups, n_kept, steps, space.real, space.whole, space.single
+    )
     return named(space.whole[KEPT], step), n_kept

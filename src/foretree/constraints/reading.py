@@ -120,8 +120,8 @@ def read_wishes(
 
 def _combined(codes: list[Integers], n_rows: int) -> tuple[Integers, Integers]:
     """Return the number of each row's combination of groups (n_rows,), and each combination's groups (A, G)."""
-    if not codes:
-        return np.zeros(n_rows, np.int64), np.zeros((0, 1), np.int64)
+    if not any(each.any() for each in codes):
+        return np.zeros(n_rows, np.int64), np.zeros((len(codes), 1), np.int64)
     found, numbers = np.unique(np.stack(codes), axis=1, return_inverse=True)
     return numbers.reshape(-1).astype(np.int64), found
 
