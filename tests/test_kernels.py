@@ -348,7 +348,7 @@ def test_a_space_of_few_words_finds_the_same(steps):
     answers = []
     for space in (whole, whole._replace(columns=np.empty((1, whole.columns.shape[1]), np.uint32))):
         step, n_splits = look_two(
-            grouped.words, grouped.order, starts, ends, 11, steps, rules, grouped.groups, space
+            grouped.words, grouped.order, starts, ends, 11, steps, rules, None, grouped.groups, space
         )
         assert n_splits == 11
         np.testing.assert_array_equal(space.whole[KEPT, :11], np.arange(11))
@@ -367,7 +367,7 @@ def test_groups_need_not_stand_by_class():
     groups = Groups(np.array([0, 0, 1]), np.array([1.0, 1.0, 1.0]), np.array([1, 1, 1]))
     rules = make_rules(LOSSES["gini"], 2, Limits(), True)
     space = workspace(starts, ends, 6, 2, True, False)
-    step, _ = look_two(pack(x), order, starts, ends, 6, 2, rules, groups, space)
+    step, _ = look_two(pack(x), order, starts, ends, 6, 2, rules, None, groups, space)
     want = oracle.best(oracle.task(x, y, 2, loss=oracle.gini), np.arange(40), 2)
     assert step.cost == pytest.approx(want[0])
     assert (step.root, step.low, step.high) == (want[3][0], want[3][1][0], want[3][2][0])

@@ -61,7 +61,7 @@ def least(looker, masks, path, steps):
     cost = node.loss if masks.allow_leaf(path) else np.inf
     if steps == 0 or node.n_rows < looker.limits.min_internal:
         return cost
-    below = masks.fence(path).pairs.diagonal(axis1=1, axis2=2).all(axis=0)
+    below = masks.fence(path, 1).pairs.diagonal(axis1=1, axis2=2).all(axis=0)
     for split in range(looker.rows.n_splits):
         sides = [(*path, (split, answer)) for answer in (0, 1)]
         sizes = [looker.rows.total(side)[1] for side in sides]
@@ -98,7 +98,7 @@ def test_kernels_look_as_counts_do(drawn, name, limits, data):
 def paths_into(problem, masks):
     """The root, and the nodes below its splits that a tree may have."""
     rows = MemoryRows(problem.grouped())
-    below = masks.fence(()).pairs.diagonal(axis1=1, axis2=2).all(axis=0)
+    below = masks.fence((), 1).pairs.diagonal(axis1=1, axis2=2).all(axis=0)
     below &= [min(rows.total(((split, answer),))[1] for answer in (0, 1)) > 0 for split in range(below.size)]
     sides = [((split, answer),) for split in np.flatnonzero(below).tolist() for answer in (0, 1)]
     return [(), *(path for path in sides if masks.allow_leaf(path))]

@@ -95,8 +95,8 @@ class Masks(Protocol):
     def __call__(self, path: Path, counts: PairCounts) -> NDArray[np.bool_]:
         """Return (2, p, p) the pairs (branch, root, child) that are allowed; child == root is a leaf."""
 
-    def fence(self, path: Path) -> Fence:
-        """Return the same in the kernels' words."""
+    def fence(self, path: Path, steps: int) -> Fence:
+        """Return the same for a look of so many steps in the kernels' words; after one, both branches are leaves."""
 
     def allow_leaf(self, path: Path) -> bool:
         """Tell whether the node may be a leaf; where it may not, nothing below it may."""
@@ -141,7 +141,7 @@ class KernelLooker:
             rows.words, order, starts[:-1], starts[1:], rows.n_splits, self.rules, rows.groups, self._space
         )
         if self.masks is not None:
-            pairs = self.masks.fence(path).pairs[:, splits]
+            pairs = self.masks.fence(path, 2).pairs[:, splits]
             possible = pairs.any(axis=2).all(axis=0)
             splits, bounds, weights = splits[possible], bounds[possible], weights[possible]
         promise = np.argsort(bounds, kind="stable")
@@ -154,14 +154,9 @@ class KernelLooker:
         rows = self._grouped
         where = (rows.words, order, starts[:-1], starts[1:], rows.n_splits)
         if steps < 3:
-            if self.masks is None:
-                step, n_splits = look_two(*where, steps, self.rules, rows.groups, self._space)
-            else:
-                # Compiled where masks are used, and only there.
-                from foretree._kernels.fenced import look_fenced
-
-                fence = self.masks.fence(path)
-                step, n_splits = look_fenced(*where, steps, self.rules, fence, rows.groups, self._space)
+            # With a fence the kernel is compiled anew, where masks are used and only there.
+            fence = None if self.masks is None else self.masks.fence(path, steps)
+            step, n_splits = look_two(*where, steps, self.rules, fence, rows.groups, self._space)
             low = high = None
             if step.root != LEAF:
                 low = Look(step.low_cost, step.low_cost, int(step.low))

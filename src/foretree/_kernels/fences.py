@@ -1,8 +1,20 @@
-"""What a node's constraints allow, in the kernels' words."""
+"""What a node's constraints allow, and the best branches among it."""
 
 from typing import NamedTuple
 
 import numpy as np
+
+from foretree._kernels.exact import (
+    BRANCH,
+    CHILD_COST,
+    KEPT,
+    ONES,
+    TOTAL,
+    Rules,
+    choose_child,
+    price_children,
+)  # fmt: skip
+from foretree._kernels.jit import inner
 
 
 class Fence(NamedTuple):
@@ -17,3 +29,91 @@ class Fence(NamedTuple):
     signs: np.ndarray
     least: float
     most: float
+
+
+@inner
+def knows_order(fence: Fence, kept: np.ndarray, n_splits: int) -> bool:
+    """Tell whether any of the node's splits, or a question above it, asks for an order of shares."""
+    for k in range(n_splits):
+        if fence.signs[kept[k]] != 0:
+            return True
+    return fence.least > 0 or fence.most < 1
+
+
+@inner
+def _share(real: np.ndarray, row: int, split: int) -> float:
+    """Return the second class's share of the two rows of weights that begin at `row`, at one split."""
+    return real[row + 1, split] / (real[row, split] + real[row + 1, split])
+
+
+@inner
+def _low_share(real: np.ndarray, split: int) -> float:
+    """Return the second class's share where the split is 0."""
+    first = real[TOTAL, 0] - real[ONES, split]
+    second = real[TOTAL, 1] - real[ONES + 1, split]
+    return second / (first + second)
+
+
+@inner
+def _forbid_children(
+    fence: Fence, real: np.ndarray, kept: np.ndarray, n_splits: int, root: int, side: int
+) -> None:
+    """Make the children infinitely dear that the fence forbids below the root."""
+    costs = real[CHILD_COST]
+    allowed = fence.pairs[side, kept[root]]
+    for k in range(n_splits):
+        if not allowed[kept[k]]:
+            costs[k] = np.inf
+
+
+@inner
+def _forbid_disorder(
+    fence: Fence, real: np.ndarray, kept: np.ndarray, n_splits: int, root: int, side: int
+) -> None:
+    """Make the children infinitely dear whose leaves' shares cross a border or stand in the wrong order."""
+    costs, branch = real[CHILD_COST], real[BRANCH]
+    least, most = fence.least, fence.most
+    sign = fence.signs[kept[root]]
+    if sign != 0:
+        middle = (_low_share(real, root) + _share(real, ONES, root)) / 2
+        if (sign > 0) == (side == 1):
+            least = max(least, middle)
+        else:
+            most = min(most, middle)
+    both = ONES + 2
+    for k in range(n_splits):
+        if costs[k] == np.inf:
+            continue
+        first = real[both, k] if side else real[ONES, k] - real[both, k]
+        second = real[both + 1, k] if side else real[ONES + 1, k] - real[both + 1, k]
+        high = second / (first + second)
+        low = (branch[1] - second) / (branch[0] - first + branch[1] - second)
+        inside = least <= low and low <= most and least <= high and high <= most
+        if not inside or fence.signs[kept[k]] * (high - low) < 0:
+            costs[k] = np.inf
+
+
+@inner
+def allows_root(fence: Fence, real: np.ndarray, kept: np.ndarray, root: int, ordered: bool) -> bool:
+    """Tell whether the root's branches stand in order, which all that is below them then does too."""
+    if not ordered:
+        return True
+    sign = fence.signs[kept[root]]
+    low, high = _low_share(real, root), _share(real, ONES, root)
+    return sign * (high - low) >= 0 and min(low, high) >= fence.least and max(low, high) <= fence.most
+
+
+@inner
+def best_allowed_child(
+    rules: Rules, fence: Fence, real: np.ndarray, index: np.ndarray, n_splits: int, root: int, side: int,
+    ordered: bool,
+) -> tuple[float, int, float, int]:  # fmt: skip
+    """Return what `exact.best_child` does, of the children that the fence allows."""
+    kept = index[KEPT]
+    alone = price_children(rules, real, index, n_splits, root, side)
+    if not fence.pairs[side, kept[root], kept[root]]:
+        alone = np.inf
+    _forbid_children(fence, real, kept, n_splits, root, side)
+    if ordered:
+        _forbid_disorder(fence, real, kept, n_splits, root, side)
+    return choose_child(rules, real, n_splits, alone)

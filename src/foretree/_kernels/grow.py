@@ -4,6 +4,7 @@ import numpy as np
 
 from foretree._kernels.clock import seconds
 from foretree._kernels.exact import BOUND, KEPT, LEAF, ONES, TOLERANCE, Rules, leaf_loss
+from foretree._kernels.fences import Fence
 from foretree._kernels.jit import inner, kernel
 from foretree._kernels.node import padded, split_rows
 from foretree._kernels.steps import (
@@ -49,7 +50,7 @@ def _is_pure(totals: np.ndarray) -> bool:
 
 
 @inner
-def count_and_weigh(
+def _count_and_weigh(
     words: np.ndarray, rows: np.ndarray, starts: np.ndarray, ends: np.ndarray, n_splits: int, pairs: bool,
     n_classes: int, groups: Groups, space: Space,
 ) -> int:  # fmt: skip
@@ -62,7 +63,7 @@ def count_and_weigh(
 
 
 @inner
-def named(kept: np.ndarray, step: Step) -> Step:
+def _named(kept: np.ndarray, step: Step) -> Step:
     """Return the step in the table's own splits."""
     root = kept[step.root] if step.root >= 0 else LEAF
     low = kept[step.low] if step.low >= 0 else LEAF
@@ -73,16 +74,25 @@ def named(kept: np.ndarray, step: Step) -> Step:
 @inner
 def _look_two(
     words: np.ndarray, rows: np.ndarray, starts: np.ndarray, ends: np.ndarray, n_splits: int, steps: int,
-    rules: Rules, groups: Groups, space: Space,
+    rules: Rules, fence: Fence | None, groups: Groups, space: Space,
 ) -> tuple[Step, int]:  # fmt: skip
-    """Return the optimal tree of one or two steps at a node, in the table's own splits, and how many it had."""
+    """Return the optimal tree of one or two steps at a node, in the table's own splits, and how many it had.
+
+    Below a fence single splits are pairs whose children all stay leaves, as the fence then says.
+    """
     pairs = steps > 1
-    n_kept = count_and_weigh(words, rows, starts, ends, n_splits, pairs, rules.prices.shape[0], groups, space)
+    if fence is not None:
+        pairs = space.counts.size > 0
+    n_kept = _count_and_weigh(
+        words, rows, starts, ends, n_splits, pairs, rules.prices.shape[0], groups, space
+    )
     if pairs:
-        step = solve_two(rules, space.counts, groups, n_kept, space.real, space.whole, space.single, np.inf)
+        step = solve_two(
+            rules, fence, space.counts, groups, n_kept, space.real, space.whole, space.single, np.inf
+        )
     else:
         step = solve_one(rules, n_kept, space.real, space.whole)
-    return named(space.whole[KEPT], step), n_kept
+    return _named(space.whole[KEPT], step), n_kept
 
 
 @inner
@@ -97,9 +107,11 @@ def _look_three(
     clock) may cut the search short, which sides.clock[LATE] then tells.
     """
     pairs = space.counts.size > 0  # always, but a literal would compile the callees once more
-    n_kept = count_and_weigh(words, rows, starts, ends, n_splits, pairs, rules.prices.shape[0], groups, space)
+    n_kept = _count_and_weigh(
+        words, rows, starts, ends, n_splits, pairs, rules.prices.shape[0], groups, space
+    )
     step = solve_three(words, rows, starts, ends, n_kept, rules, groups, space, sides, upper, deadline)
-    return named(space.whole[KEPT], step), n_kept
+    return _named(space.whole[KEPT], step), n_kept
 
 
 @kernel
@@ -111,7 +123,7 @@ def survey(
     real, index = space.real, space.whole
     n_classes = rules.prices.shape[0]
     pairs = space.counts.size > 0  # as in _look_three
-    n_kept = count_and_weigh(words, rows, starts, ends, n_splits, pairs, n_classes, groups, space)
+    n_kept = _count_and_weigh(words, rows, starts, ends, n_splits, pairs, n_classes, groups, space)
     bound_roots(rules, space.counts, groups, n_kept, real, space.single)
     splits = np.empty(n_kept, np.int64)
     bounds = np.empty(n_kept)
@@ -256,7 +268,7 @@ def grow_tree(
                         words, rows, first, last, n_splits, rules, groups, space, sides, np.inf, np.inf
                     )
             if steps < 3:
-                plan, seen = _look_two(words, rows, first, last, n_splits, steps, rules, groups, space)
+                plan, seen = _look_two(words, rows, first, last, n_splits, steps, rules, None, groups, space)
             whole[node, SPLITS_SEEN] = seen
             whole[node, STEPS] = steps
         weight = 0.0
@@ -288,10 +300,10 @@ def grow_tree(
 @kernel
 def look_two(
     words: np.ndarray, rows: np.ndarray, starts: np.ndarray, ends: np.ndarray, n_splits: int, steps: int,
-    rules: Rules, groups: Groups, space: Space,
+    rules: Rules, fence: Fence | None, groups: Groups, space: Space,
 ) -> tuple[Step, int]:  # fmt: skip
     """Return the optimal tree of one or two steps at a node, in the table's own splits, and how many it had."""
-    return _look_two(words, rows, starts, ends, n_splits, steps, rules, groups, space)
+    return _look_two(words, rows, starts, ends, n_splits, steps, rules, fence, groups, space)
 
 
 @kernel

@@ -36,6 +36,7 @@ from foretree._kernels.exact import (
     tie_gini,
     weight_in,
 )  # fmt: skip
+from foretree._kernels.fences import Fence, allows_root, best_allowed_child, knows_order
 from foretree._kernels.jit import inner
 from foretree._kernels.node import (
     add_ones,
@@ -244,7 +245,7 @@ def weigh_margins(
 
 
 @inner
-def weigh_pairs(
+def _weigh_pairs(
     counts: np.ndarray, groups: Groups, n_splits: int, root: int, n_classes: int, real: np.ndarray,
     index: np.ndarray,
 ) -> None:  # fmt: skip
@@ -442,12 +443,13 @@ def cannot_be_beaten(real: np.ndarray, index: np.ndarray, root: int, tolerance: 
 
 @inner
 def solve_two(
-    rules: Rules, counts: np.ndarray, groups: Groups, n_splits: int, real: np.ndarray, index: np.ndarray,
-    single: np.ndarray, upper: float,
+    rules: Rules, fence: Fence | None, counts: np.ndarray, groups: Groups, n_splits: int, real: np.ndarray,
+    index: np.ndarray, single: np.ndarray, upper: float,
 ) -> Step:  # fmt: skip
     """Return the optimal two-step tree of the node with these counts and tables (eq. (1), in closed form).
 
-    With a finite `upper`, any tree that costs the least, or any at all where none costs less than `upper`.
+    With a finite `upper`, any tree that costs the least, or any at all where none costs less than `upper`. A fence
+    makes no tree cheaper, so that bounds stay bounds; without one, Numba leaves out what it guards.
     """
     leaf = leaf_step(rules, real, np.int64(2))
     if index[N_ROWS, 0] < rules.min_internal:
@@ -460,6 +462,8 @@ def solve_two(
     bounds, costs = real[BOUND], real[ROOT_COST]
     for k in range(n_splits):
         costs[k] = np.inf
+    if fence is not None:
+        ordered = knows_order(fence, index[KEPT], n_splits)
     best = least_known(upper, margin)
     last = n_splits
     while True:
@@ -469,12 +473,21 @@ def solve_two(
         bounds[root] = np.inf
         if not separates(rules, real, index, root):
             continue
-        weigh_pairs(counts, groups, n_splits, root, n_classes, real, index)
+        # Numba leaves out what `fence is not None` guards alone.
+        if fence is not None:  # noqa: SIM102
+            if not allows_root(fence, real, index[KEPT], root, ordered):
+                continue
+        _weigh_pairs(counts, groups, n_splits, root, n_classes, real, index)
         costs[root] = 0.0
         real[ROOT_GINI, root] = 0.0
         index[EMPTY, root] = 0
         for side in range(2):
-            cost, empty, tie, child = best_child(rules, real, index, n_splits, root, side)
+            if fence is not None:
+                cost, empty, tie, child = best_allowed_child(
+                    rules, fence, real, index, n_splits, root, side, ordered
+                )
+            else:
+                cost, empty, tie, child = best_child(rules, real, index, n_splits, root, side)
             costs[root] += cost
             real[ROOT_GINI, root] += tie
             index[EMPTY, root] += empty

@@ -207,7 +207,7 @@ def _score_root(
     index[EMPTY, root] = 0
     for answer in range(2):
         counts = _weigh_side(answer, side, starts, ends, groups, n_splits, n_classes, sides)
-        step = solve_two(rules, counts, groups, n_splits, sides.real, sides.whole, space.single, upper)
+        step = solve_two(rules, None, counts, groups, n_splits, sides.real, sides.whole, space.single, upper)
         real[ROOT_COST, root] += step.cost
         real[ROOT_GINI, root] += step.gini
         index[EMPTY, root] += step.empty
@@ -334,6 +334,6 @@ def solve_three(
     three = best_step(real, index, n_splits, leaf, tolerance)
     if sides.clock[LATE]:
         # Two steps are at hand in any case, and may be better than the three-step roots that were reached.
-        two = solve_two(rules, space.counts, groups, n_splits, real, index, space.single, np.inf)
+        two = solve_two(rules, None, space.counts, groups, n_splits, real, index, space.single, np.inf)
         return two if two.cost < three.cost - tolerance else three
     return three
