@@ -540,12 +540,20 @@ def test_data_that_mean_nothing(table, labels, message):
         (np.ones((20, 1)), r"sample_weight has shape \(20, 1\)"),
         (["much"] * 20, "sample_weight holds something that is not a number"),
         ((Y == 0).astype(float), "sample_weight leaves rows of a single class"),
+        (np.full(20, 1e155), r"sample_weight adds up to 2e\+156 over all rows"),
     ],
 )
 @pytest.mark.parametrize("table", [X, X + 0.5])
 def test_weights_that_mean_nothing(table, weights, message):
     with pytest.raises(ValueError, match=message):
         LookaheadTreeClassifier().fit(table, Y, sample_weight=weights)
+
+
+@pytest.mark.parametrize("factor", [0.0, 1e200])
+def test_weights_that_classes_leave_without_use(factor):
+    labels, weights = np.arange(20) % 3, np.where(np.arange(20) % 3 == 2, 0.0, 1.0)
+    with pytest.raises(ValueError, match="sample_weight times class_weight adds up to"):
+        LookaheadTreeClassifier(class_weight={0: factor, 1: factor}).fit(X, labels, weights)
 
 
 def test_without_an_encoder_only_zero_and_one_will_do():

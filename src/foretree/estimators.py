@@ -17,7 +17,7 @@ from foretree.encode import PackedRows, Split, SplitEncoder
 from foretree.groups import group_rows
 from foretree.grow import Grown, GrowthPlan, grow_rows, unproven_loss
 from foretree.losses import Loss, resolve_loss
-from foretree.targets import Target, read_class_weights, read_classes, read_row_weights
+from foretree.targets import Target, check_total, read_class_weights, read_classes, read_row_weights
 from foretree.tree import Tree, importances, levels, path_matrix, total_loss
 
 Floats = NDArray[np.float64]
@@ -125,6 +125,7 @@ class LookaheadTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         _refuse_one_class(codes, row_weights)
         grouped = group_rows(rows.words, rows.n_splits, codes, factors, row_weights)
         total = float(grouped.groups.weights @ np.diff(grouped.starts))
+        check_total(total, "sample_weight times class_weight")
         max_depth = 2**31 if self.max_depth is None else int(self.max_depth)
         plan = GrowthPlan(
             max_depth,
