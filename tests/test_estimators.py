@@ -213,6 +213,15 @@ def test_class_weights_are_sample_weights(class_weight, sample_weight):
     )
 
 
+def test_leaves_whose_rows_weigh_nothing_say_what_is_said_above():
+    x, y = np.array([[0], [0], [1], [1], [1]]), np.array([0, 0, 1, 2, 2])
+    for loss in ("gini", [[0, 1, 1], [1, 0, 1], [1, 1, 0]]):
+        model = LookaheadTreeClassifier(class_weight={0: 0}, loss=loss).fit(x, y)
+        assert model.get_n_leaves() == 2
+        np.testing.assert_allclose(model.predict_proba([[0], [1]]), [[0, 1 / 3, 2 / 3]] * 2)
+        assert model.predict([[0], [1]]).tolist() == [2, 2]
+
+
 def test_class_weights_may_name_strings():
     x, y = zero_one(n_classes=2)
     labels = np.array(["bad", "good"])[y]

@@ -152,7 +152,7 @@ class LookaheadTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         self.tree_ = grown.tree
         if loss.prices is not None and grown.tree.decided is None:
             # Where classes are priced, a leaf says the cheapest, which need not be its heaviest.
-            self.tree_ = replace(grown.tree, decided=loss.says(grown.tree.weights))
+            self.tree_ = replace(grown.tree, decided=loss.says(grown.tree.voices))
         self.loss_value_ = total_loss(grown.tree) / total
         self._grown = grown
         self._total = total
