@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from numba import njit
 from scipy.sparse import csr_matrix
@@ -575,6 +576,36 @@ def test_without_an_encoder_only_zero_and_one_will_do():
             ValueError, match=message.replace("Column 1", r"Column \d").replace("row 0", r"row \d+")
         ):
             LookaheadTreeClassifier(encoder=None).fit(table, Y)
+
+
+@pytest.mark.parametrize("form", [pd.DataFrame, pl.DataFrame, pa.table], ids=["pandas", "polars", "Arrow"])
+def test_without_an_encoder_columns_keep_their_names(form):
+    rng = np.random.default_rng(0)
+    cells = {name: rng.random(60) < 0.5 for name in "abcd"}
+    labels = cells["a"] ^ cells["d"]
+    model = LookaheadTreeClassifier(max_depth=2, encoder=None).fit(form(cells), labels)
+    assert model.feature_names_in_.tolist() == [*"abcd"]
+    assert {str(model.splits_[split]) for split in model.tree_.split if split >= 0} == {"a = 1", "d = 1"}
+    # Columns are found by name, whatever their order, and others are ignored.
+    later = form({"more": cells["a"], **{name: cells[name] for name in "dcba"}})
+    np.testing.assert_array_equal(model.predict(later), labels)
+    with pytest.raises(ValueError, match="X lacks the column 'd'"):
+        model.predict(form({name: cells[name] for name in "abc"}))
+    with pytest.raises(TypeError, match="Column 'b' holds text or categories, but without an encoder"):
+        model.predict(form({**cells, "b": ["yes"] * 60}))
+    with pytest.raises(ValueError, match="Column 'c' of X is 2.* in row 59; with encoder=None"):
+        LookaheadTreeClassifier(encoder=None).fit(form({**cells, "c": [0] * 59 + [2]}), labels)
+    with pytest.warns(UserWarning, match="does not have valid feature names, but LookaheadTreeClassifier"):
+        model.predict(np.column_stack([*cells.values()]))
+
+
+def test_names_that_training_did_not_have_are_warned_of():
+    x, y = zero_one(n_splits=4)
+    model = LookaheadTreeClassifier().fit(x, y)
+    with pytest.warns(
+        UserWarning, match="X has feature names, but LookaheadTreeClassifier was fitted without"
+    ):
+        np.testing.assert_array_equal(model.predict(pd.DataFrame(x, columns=[*"abcd"])), model.predict(x))
 
 
 @pytest.mark.parametrize("n_splits", [3, 40])

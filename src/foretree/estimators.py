@@ -14,6 +14,8 @@ from foretree._kernels.bits import pack_binary
 from foretree._kernels.descend import descend_values, descend_words
 from foretree.costs import Limits
 from foretree.encode import PackedRows, Split, SplitEncoder
+from foretree.encode.columns import KIND_TEXT, Numbers
+from foretree.encode.tables import ArrayTable, Table, places_of, read_table
 from foretree.groups import group_rows
 from foretree.grow import Grown, GrowthPlan, grow_rows, unproven_loss
 from foretree.losses import Loss, resolve_loss
@@ -188,23 +190,26 @@ class LookaheadTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
                 "This LookaheadTreeClassifier requires y to be passed, but the target y is None."
             )
         if self.encoder is None or (isinstance(self.encoder, str) and type(X) is np.ndarray):
-            packed = pack_zero_one(X)
+            values, names = (X, None) if type(X) is np.ndarray else _named_zero_one(X)
+            packed = pack_zero_one(values, names)
             if isinstance(packed, PackedRows):
                 self.encoder_ = None
                 self.n_features_in_ = packed.n_splits
-                if hasattr(self, "feature_names_in_"):
-                    del self.feature_names_in_
+                self._keep_names(names)
                 return packed
             if self.encoder is None:
                 raise ValueError(packed)
         self.encoder_ = SplitEncoder() if isinstance(self.encoder, str) else clone(self.encoder)
         rows: PackedRows = self.encoder_.fit_pack(X, row_weights)
         self.n_features_in_ = self.encoder_.n_features_in_
-        if hasattr(self.encoder_, "feature_names_in_"):
-            self.feature_names_in_ = self.encoder_.feature_names_in_
+        self._keep_names(getattr(self.encoder_, "feature_names_in_", None))
+        return rows
+
+    def _keep_names(self, names: NDArray[Any] | None) -> None:
+        if names is not None:
+            self.feature_names_in_ = names
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
-        return rows
 
     def apply(self, X: Any) -> NDArray[np.int64]:
         """Return the leaf each row ends in, as a node number of tree_, (n_rows,)."""
@@ -317,7 +322,11 @@ class LookaheadTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
 
     def _read_zero_one(self, X: Any) -> NDArray[Any]:
         """Return X as an array the kernels read, with the columns of training."""
-        values = X if type(X) is np.ndarray else np.asarray(X)
+        values, named = X, hasattr(self, "feature_names_in_")
+        if named or type(X) is not np.ndarray:
+            table = read_table(X)
+            places = places_of(table, tuple(self._feature_names()), named, type(self).__name__)
+            values = _matrix(table, places)
         if values.ndim != 2:
             raise ValueError(_not_two_dimensional(values))
         if values.shape[1] != self.n_features_in_:
@@ -332,7 +341,28 @@ class LookaheadTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         return np.ascontiguousarray(values)
 
 
-def pack_zero_one(X: Any) -> PackedRows | str:
+def _named_zero_one(X: Any) -> tuple[NDArray[Any], NDArray[Any] | None]:
+    """Return a table of any library as an array, and the names of its columns if it has any."""
+    table = read_table(X)
+    names = np.array(table.names, dtype=object) if table.named else None
+    return _matrix(table, np.arange(len(table.names))), names
+
+
+def _matrix(table: Table, places: NDArray[np.intp]) -> NDArray[Any]:
+    """Return the columns of a table at `places` as an array (n_rows, n_places)."""
+    if isinstance(table, ArrayTable):
+        return table.values
+    columns = [table.column(int(place)) for place in places]
+    for column in columns:
+        if not isinstance(column, Numbers) or column.kind not in ("number", "boolean", "empty"):
+            raise TypeError(
+                f"Column {column.name!r} holds {KIND_TEXT[column.kind]}, but without an encoder a tree takes nothing "
+                "but 0 and 1; fit with encoder='auto' to have other columns encoded."
+            )
+    return np.column_stack([column.values for column in columns if isinstance(column, Numbers)])
+
+
+def pack_zero_one(X: Any, names: NDArray[Any] | None = None) -> PackedRows | str:
     """Pack a table of 0 and 1 (n_rows, n_splits), or say in a sentence why it is none."""
     values = X if type(X) is np.ndarray else np.asarray(X)
     if values.ndim != 2 or 0 in values.shape:
@@ -349,8 +379,9 @@ def pack_zero_one(X: Any) -> PackedRows | str:
     if place < 0:
         return PackedRows(words, n_splits)
     row, column = divmod(int(place), n_splits)
+    name = column if names is None else repr(names[column])
     return (
-        f"Column {column} of X is {values[row, column]} in row {row}; with encoder=None X must hold nothing but "
+        f"Column {name} of X is {values[row, column]} in row {row}; with encoder=None X must hold nothing but "
         "0 and 1. Leave encoder='auto' to have other tables encoded."
     )
 
