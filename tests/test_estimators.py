@@ -530,6 +530,7 @@ def test_parameters_that_mean_nothing(parameters, message):
         (X[:, :0], Y, r"0 feature\(s\)"),
         (X[:, 0], Y, r"Reshape your data: X.reshape\(-1, 1\) if it is a single column"),
         (np.full((20, 1), 3.5), Y, "No column of X gives a question"),
+        (np.ones((20, 2)), Y, "No column of X separates any of its 20 rows"),
         (np.where(X == 1, np.inf, 0.5), Y, "inf"),
         (csr_matrix(X), Y, "[Ss]parse"),
         (pd.DataFrame(X, columns=["a", "b", "a"]), Y, "'a'"),
@@ -557,6 +558,16 @@ def test_data_that_mean_nothing(table, labels, message):
 def test_weights_that_mean_nothing(table, weights, message):
     with pytest.raises(ValueError, match=message):
         LookaheadTreeClassifier().fit(table, Y, sample_weight=weights)
+
+
+def test_rows_without_weight_are_no_reason_to_ask():
+    x, y = np.r_[np.ones(10), np.zeros(10)][:, None], np.arange(20) % 2
+    with pytest.raises(ValueError, match="No column of X separates any of its 10 rows"):
+        LookaheadTreeClassifier().fit(x, y, sample_weight=x[:, 0])
+    with pytest.raises(ValueError, match="No column of X gives a question"):
+        LookaheadTreeClassifier(encoder=SplitEncoder()).fit(x, y, sample_weight=x[:, 0])
+    # A column that varies, but that minimum sizes rule out, makes a lone leaf.
+    assert LookaheadTreeClassifier(min_samples_leaf=11).fit(x, y).get_n_leaves() == 1
 
 
 @pytest.mark.parametrize("factor", [0.0, 1e200])
@@ -593,7 +604,7 @@ def test_without_an_encoder_columns_keep_their_names(form):
         model.predict(form({name: cells[name] for name in "abc"}))
     with pytest.raises(TypeError, match="Column 'b' holds text or categories, but without an encoder"):
         model.predict(form({**cells, "b": ["yes"] * 60}))
-    with pytest.raises(ValueError, match="Column 'c' of X is 2.* in row 59; with encoder=None"):
+    with pytest.raises(ValueError, match=r"Column 'c' of X is 2.* in row 59; with encoder=None"):
         LookaheadTreeClassifier(encoder=None).fit(form({**cells, "c": [0] * 59 + [2]}), labels)
     with pytest.warns(UserWarning, match="does not have valid feature names, but LookaheadTreeClassifier"):
         model.predict(np.column_stack([*cells.values()]))

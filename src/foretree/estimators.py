@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from foretree._kernels.bits import pack_binary
 from foretree._kernels.descend import descend_values, descend_words
 from foretree.costs import Limits
-from foretree.encode import PackedRows, Split, SplitEncoder
+from foretree.encode import NoSplitError, PackedRows, Split, SplitEncoder
 from foretree.encode.columns import KIND_TEXT, Numbers
 from foretree.encode.tables import ArrayTable, Table, places_of, read_table
 from foretree.groups import group_rows
@@ -150,6 +150,8 @@ class LookaheadTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         else:
             target = Target(classes, codes, factors, row_weights)
             grown = self._grow_constrained(rows, target, loss, plan, (X, sensitive))
+        if grown.tree.n_nodes == 1:
+            _refuse_constant(rows.words, row_weights)
         self.classes_ = classes
         self.tree_ = grown.tree
         if loss.prices is not None and grown.tree.decided is None:
@@ -409,6 +411,16 @@ def _refuse_one_class(codes: NDArray[np.int64], row_weights: Floats | None) -> N
             raise ValueError(
                 "sample_weight leaves rows of a single class; a classifier needs at least two classes."
             )
+
+
+def _refuse_constant(words: NDArray[np.uint32], row_weights: Floats | None) -> None:
+    """Complain of rows that all answer alike, as the encoder does of columns that give no question."""
+    weighing = words if row_weights is None else words[row_weights > 0]
+    if (weighing == weighing[0]).all():
+        raise NoSplitError(
+            f"No column of X separates any of its {len(weighing)} rows: each holds a single value. "
+            "Pass columns that vary."
+        )
 
 
 def _check_parameters(model: LookaheadTreeClassifier) -> None:
