@@ -284,6 +284,20 @@ def test_an_optimal_tree_within_time_has_no_gap():
     assert free.loss_value_ == model.loss_value_
 
 
+@pytest.mark.parametrize("plan", [{"max_depth": 3}, {"max_depth": 4, "lookahead": "optimal"}])
+def test_rounding_opens_no_gap_and_makes_no_loss_negative(plan):
+    rng = np.random.default_rng(0)
+    for _ in range(100):
+        x, y = (rng.random((24, 5)) < 0.5).astype(np.uint8), np.arange(24) % 2
+        model = LookaheadTreeClassifier(loss="gini", **plan).fit(x, y, sample_weight=rng.random(24))
+        assert model.optimality_gap_ == 0
+        assert model.loss_value_ >= 0
+        for row in model.growth_log_:
+            assert row["proven"]
+            assert row["loss_before"] >= 0
+            assert row["loss_after"] >= 0
+
+
 @pytest.mark.parametrize("time_limit", [1e-9, 0.01, 0.1])
 def test_a_tree_that_time_cut_short_is_a_tree(time_limit):
     x, y = zero_one(n_rows=2_000, n_splits=60)

@@ -17,7 +17,7 @@ from foretree.encode import NoSplitError, PackedRows, Split, SplitEncoder
 from foretree.encode.columns import KIND_TEXT, Numbers
 from foretree.encode.tables import ArrayTable, Table, places_of, read_table
 from foretree.groups import group_rows
-from foretree.grow import Grown, GrowthPlan, grow_rows, unproven_loss
+from foretree.grow import Grown, GrowthPlan, grow_rows, is_open, unproven_loss
 from foretree.losses import Loss, resolve_loss
 from foretree.targets import Target, check_total, read_class_weights, read_classes, read_row_weights
 from foretree.tree import Tree, importances, levels, path_matrix, total_loss
@@ -296,6 +296,7 @@ class LookaheadTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         grown: Grown = self._grown
         tree: Tree = grown.tree
         level = levels(tree)
+        cut_short = is_open(grown)
         return [
             {
                 "node": node,
@@ -307,7 +308,7 @@ class LookaheadTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
                 "loss_before": float(tree.loss[node] / self._total),
                 "loss_after": float(grown.planned[node] / self._total),
                 "seconds": float(grown.seconds[node]),
-                "proven": bool(grown.bound[node] >= grown.planned[node] * (1 - 1e-9)),
+                "proven": not cut_short[node],
             }
             for node in range(tree.n_nodes)
         ]
