@@ -47,6 +47,18 @@ def arrow():
         pytest.param(lambda: pd.DataFrame(CELLS, dtype=object), id="pandas object"),
         pytest.param(lambda: arrow().to_pandas(types_mapper=pd.ArrowDtype), id="pandas on Arrow"),
         pytest.param(lambda: pd.DataFrame(CELLS).astype({"t": "category"}), id="pandas category"),
+        pytest.param(
+            lambda: pl.DataFrame(CELLS).cast({"t": pl.Categorical}).to_arrow(), id="Arrow from polars"
+        ),
+        pytest.param(
+            lambda: (
+                pl.DataFrame(CELLS)
+                .cast({"t": pl.Categorical})
+                .to_arrow()
+                .to_pandas(types_mapper=pd.ArrowDtype)
+            ),
+            id="pandas on Arrow with dictionaries",
+        ),
         pytest.param(lambda: pl.DataFrame(CELLS).cast({"t": pl.Categorical}), id="polars categorical"),
         pytest.param(
             lambda: pl.DataFrame(CELLS).cast({"f": pl.Decimal(9, 2), "n": pl.UInt8}), id="polars decimal"
@@ -82,8 +94,18 @@ SIZES = ["small", "large", None, "medium", "small"]
         pd.DataFrame({"size": pd.Categorical(SIZES, ORDER, ordered=True)}),
         pl.DataFrame({"size": SIZES}, schema={"size": pl.Enum(ORDER)}),
         pa.table({"size": pa.DictionaryArray.from_arrays([0, 2, None, 1, 0], ORDER, ordered=True)}),
+        pa.table(
+            {
+                "size": pa.DictionaryArray.from_arrays(
+                    pa.array([0, 2, None, 1, 0], pa.uint8()), ORDER, ordered=True
+                )
+            }
+        ),
+        pa.table({"size": pa.DictionaryArray.from_arrays([0, 2, None, 1, 0], ORDER, ordered=True)}).to_pandas(
+            types_mapper=pd.ArrowDtype
+        ),
     ],
-    ids=["pandas", "polars", "Arrow"],
+    ids=["pandas", "polars", "Arrow", "Arrow with unsigned indices", "pandas on Arrow"],
 )
 def test_ordered_categories_are_cut_in_their_order(sizes):
     encoder = SplitEncoder().fit(sizes)

@@ -161,17 +161,19 @@ def _arrow_text(array: Any, name: str) -> Labels:
 
     chunked = array if isinstance(array, pa.ChunkedArray) else pa.chunked_array([array])
     encoded = chunked.dictionary_encode().combine_chunks()
-    codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    # Indices may be unsigned, as polars' are.
+    codes = encoded.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
     return Labels(name, codes, encoded.dictionary.to_pylist())
 
 
 def _categories(series: "nw.Series[Any]", name: str) -> Labels:
     native = series.to_native()
-    if series.implementation.is_pandas():
+    if series.implementation.is_pandas() and hasattr(native, "cat"):
         return Labels(name, native.cat.codes.to_numpy(), native.cat.categories.tolist(), native.cat.ordered)
-    if series.implementation.is_pyarrow():
-        ordered = nw.is_ordered_categorical(series)
-        return replace(_arrow_text(native, name), ordered=ordered)
+    in_arrow = series.implementation.is_pyarrow()
+    if in_arrow or hasattr(getattr(native, "array", None), "__arrow_array__"):
+        array = native if in_arrow else series.to_arrow()
+        return replace(_arrow_text(array, name), ordered=bool(array.type.ordered))
     text = _text(series.cast(nw.String()), name)
     if not isinstance(series.dtype, nw.Enum):
         return text
