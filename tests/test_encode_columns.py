@@ -47,6 +47,18 @@ def arrow():
         pytest.param(lambda: pd.DataFrame(CELLS, dtype=object), id="pandas object"),
         pytest.param(lambda: arrow().to_pandas(types_mapper=pd.ArrowDtype), id="pandas on Arrow"),
         pytest.param(lambda: pd.DataFrame(CELLS).astype({"t": "category"}), id="pandas category"),
+        pytest.param(
+            lambda: pl.DataFrame(CELLS).cast({"t": pl.Categorical}).to_arrow(), id="Arrow from polars"
+        ),
+        pytest.param(
+            lambda: (
+                pl.DataFrame(CELLS)
+                .cast({"t": pl.Categorical})
+                .to_arrow()
+                .to_pandas(types_mapper=pd.ArrowDtype)
+            ),
+            id="pandas on Arrow with dictionaries",
+        ),
         pytest.param(lambda: pl.DataFrame(CELLS).cast({"t": pl.Categorical}), id="polars categorical"),
         pytest.param(
             lambda: pl.DataFrame(CELLS).cast({"f": pl.Decimal(9, 2), "n": pl.UInt8}), id="polars decimal"
@@ -82,8 +94,18 @@ SIZES = ["small", "large", None, "medium", "small"]
         pd.DataFrame({"size": pd.Categorical(SIZES, ORDER, ordered=True)}),
         pl.DataFrame({"size": SIZES}, schema={"size": pl.Enum(ORDER)}),
         pa.table({"size": pa.DictionaryArray.from_arrays([0, 2, None, 1, 0], ORDER, ordered=True)}),
+        pa.table(
+            {
+                "size": pa.DictionaryArray.from_arrays(
+                    pa.array([0, 2, None, 1, 0], pa.uint8()), ORDER, ordered=True
+                )
+            }
+        ),
+        pa.table({"size": pa.DictionaryArray.from_arrays([0, 2, None, 1, 0], ORDER, ordered=True)}).to_pandas(
+            types_mapper=pd.ArrowDtype
+        ),
     ],
-    ids=["pandas", "polars", "Arrow"],
+    ids=["pandas", "polars", "Arrow", "Arrow with unsigned indices", "pandas on Arrow"],
 )
 def test_ordered_categories_are_cut_in_their_order(sizes):
     encoder = SplitEncoder().fit(sizes)
@@ -136,6 +158,31 @@ def test_objects_are_read_by_their_values():
         "x3 <= 2020-01-03 UTC",
         "x4 <= 3",
     ]
+
+
+@pytest.mark.parametrize("zone", ["UTC", "Europe/Berlin", "America/New_York", "Etc/GMT+3"])
+def test_zones_of_any_name_are_read_in_utc(zone):
+    times = pd.to_datetime(["2020-01-01", "2020-01-03", None], utc=True)
+    table = pd.DataFrame({"at": times.tz_convert(zone)})
+    for form in (table, pl.from_pandas(table), pa.Table.from_pandas(table)):
+        encoder = SplitEncoder().fit(form)
+        assert encoder.get_feature_names_out().tolist() == ["at <= 2020-01-02 UTC", "at is missing"]
+        np.testing.assert_array_equal(encoder.transform(table), [[1, 0], [0, 0], [0, 1]])
+
+
+def test_times_with_and_without_a_zone_are_two_kinds():
+    times = [dt.datetime(2020, 1, 1, tzinfo=dt.UTC), pd.NaT, dt.datetime(2021, 1, 1)]
+    for column in (times, times[::-1]):
+        with pytest.raises(
+            TypeError, match=r"Column 'at' holds '2020-01-01 00:00:00\+00:00' \(with a time zone\) and '2021"
+        ):
+            SplitEncoder().fit(pd.DataFrame({"at": column}, dtype=object))
+
+
+@pytest.mark.skipif(not hasattr(pl, "Int128"), reason="this polars has no integers of 128 bits")
+def test_integers_of_128_bits():
+    table = pl.DataFrame({"n": [2**100, None, 2**90]}, schema={"n": pl.Int128})
+    np.testing.assert_array_equal(SplitEncoder().fit_transform(table), [[0, 0], [0, 1], [1, 0]])
 
 
 def test_columns_without_string_names_are_numbered():

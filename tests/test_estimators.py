@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from numba import njit
 from scipy.sparse import csr_matrix
@@ -213,6 +214,15 @@ def test_class_weights_are_sample_weights(class_weight, sample_weight):
     )
 
 
+def test_leaves_whose_rows_weigh_nothing_say_what_is_said_above():
+    x, y = np.array([[0], [0], [1], [1], [1]]), np.array([0, 0, 1, 2, 2])
+    for loss in ("gini", [[0, 1, 1], [1, 0, 1], [1, 1, 0]]):
+        model = LookaheadTreeClassifier(class_weight={0: 0}, loss=loss).fit(x, y)
+        assert model.get_n_leaves() == 2
+        np.testing.assert_allclose(model.predict_proba([[0], [1]]), [[0, 1 / 3, 2 / 3]] * 2)
+        assert model.predict([[0], [1]]).tolist() == [2, 2]
+
+
 def test_class_weights_may_name_strings():
     x, y = zero_one(n_classes=2)
     labels = np.array(["bad", "good"])[y]
@@ -272,6 +282,20 @@ def test_an_optimal_tree_within_time_has_no_gap():
     assert all(row["proven"] for row in model.growth_log_)
     free = LookaheadTreeClassifier(lookahead=4, max_depth=4).fit(x, y)
     assert free.loss_value_ == model.loss_value_
+
+
+@pytest.mark.parametrize("plan", [{"max_depth": 3}, {"max_depth": 4, "lookahead": "optimal"}])
+def test_rounding_opens_no_gap_and_makes_no_loss_negative(plan):
+    rng = np.random.default_rng(0)
+    for _ in range(100):
+        x, y = (rng.random((24, 5)) < 0.5).astype(np.uint8), np.arange(24) % 2
+        model = LookaheadTreeClassifier(loss="gini", **plan).fit(x, y, sample_weight=rng.random(24))
+        assert model.optimality_gap_ == 0
+        assert model.loss_value_ >= 0
+        for row in model.growth_log_:
+            assert row["proven"]
+            assert row["loss_before"] >= 0
+            assert row["loss_after"] >= 0
 
 
 @pytest.mark.parametrize("time_limit", [1e-9, 0.01, 0.1])
@@ -520,6 +544,7 @@ def test_parameters_that_mean_nothing(parameters, message):
         (X[:, :0], Y, r"0 feature\(s\)"),
         (X[:, 0], Y, r"Reshape your data: X.reshape\(-1, 1\) if it is a single column"),
         (np.full((20, 1), 3.5), Y, "No column of X gives a question"),
+        (np.ones((20, 2)), Y, "No column of X separates any of its 20 rows"),
         (np.where(X == 1, np.inf, 0.5), Y, "inf"),
         (csr_matrix(X), Y, "[Ss]parse"),
         (pd.DataFrame(X, columns=["a", "b", "a"]), Y, "'a'"),
@@ -540,12 +565,30 @@ def test_data_that_mean_nothing(table, labels, message):
         (np.ones((20, 1)), r"sample_weight has shape \(20, 1\)"),
         (["much"] * 20, "sample_weight holds something that is not a number"),
         ((Y == 0).astype(float), "sample_weight leaves rows of a single class"),
+        (np.full(20, 1e155), r"sample_weight adds up to 2e\+156 over all rows"),
     ],
 )
 @pytest.mark.parametrize("table", [X, X + 0.5])
 def test_weights_that_mean_nothing(table, weights, message):
     with pytest.raises(ValueError, match=message):
         LookaheadTreeClassifier().fit(table, Y, sample_weight=weights)
+
+
+def test_rows_without_weight_are_no_reason_to_ask():
+    x, y = np.r_[np.ones(10), np.zeros(10)][:, None], np.arange(20) % 2
+    with pytest.raises(ValueError, match="No column of X separates any of its 10 rows"):
+        LookaheadTreeClassifier().fit(x, y, sample_weight=x[:, 0])
+    with pytest.raises(ValueError, match="No column of X gives a question"):
+        LookaheadTreeClassifier(encoder=SplitEncoder()).fit(x, y, sample_weight=x[:, 0])
+    # A column that varies, but that minimum sizes rule out, makes a lone leaf.
+    assert LookaheadTreeClassifier(min_samples_leaf=11).fit(x, y).get_n_leaves() == 1
+
+
+@pytest.mark.parametrize("factor", [0.0, 1e200])
+def test_weights_that_classes_leave_without_use(factor):
+    labels, weights = np.arange(20) % 3, np.where(np.arange(20) % 3 == 2, 0.0, 1.0)
+    with pytest.raises(ValueError, match="sample_weight times class_weight adds up to"):
+        LookaheadTreeClassifier(class_weight={0: factor, 1: factor}).fit(X, labels, weights)
 
 
 def test_without_an_encoder_only_zero_and_one_will_do():
@@ -558,6 +601,36 @@ def test_without_an_encoder_only_zero_and_one_will_do():
             ValueError, match=message.replace("Column 1", r"Column \d").replace("row 0", r"row \d+")
         ):
             LookaheadTreeClassifier(encoder=None).fit(table, Y)
+
+
+@pytest.mark.parametrize("form", [pd.DataFrame, pl.DataFrame, pa.table], ids=["pandas", "polars", "Arrow"])
+def test_without_an_encoder_columns_keep_their_names(form):
+    rng = np.random.default_rng(0)
+    cells = {name: rng.random(60) < 0.5 for name in "abcd"}
+    labels = cells["a"] ^ cells["d"]
+    model = LookaheadTreeClassifier(max_depth=2, encoder=None).fit(form(cells), labels)
+    assert model.feature_names_in_.tolist() == [*"abcd"]
+    assert {str(model.splits_[split]) for split in model.tree_.split if split >= 0} == {"a = 1", "d = 1"}
+    # Columns are found by name, whatever their order, and others are ignored.
+    later = form({"more": cells["a"], **{name: cells[name] for name in "dcba"}})
+    np.testing.assert_array_equal(model.predict(later), labels)
+    with pytest.raises(ValueError, match="X lacks the column 'd'"):
+        model.predict(form({name: cells[name] for name in "abc"}))
+    with pytest.raises(TypeError, match="Column 'b' holds text or categories, but without an encoder"):
+        model.predict(form({**cells, "b": ["yes"] * 60}))
+    with pytest.raises(ValueError, match=r"Column 'c' of X is 2.* in row 59; with encoder=None"):
+        LookaheadTreeClassifier(encoder=None).fit(form({**cells, "c": [0] * 59 + [2]}), labels)
+    with pytest.warns(UserWarning, match="does not have valid feature names, but LookaheadTreeClassifier"):
+        model.predict(np.column_stack([*cells.values()]))
+
+
+def test_names_that_training_did_not_have_are_warned_of():
+    x, y = zero_one(n_splits=4)
+    model = LookaheadTreeClassifier().fit(x, y)
+    with pytest.warns(
+        UserWarning, match="X has feature names, but LookaheadTreeClassifier was fitted without"
+    ):
+        np.testing.assert_array_equal(model.predict(pd.DataFrame(x, columns=[*"abcd"])), model.predict(x))
 
 
 @pytest.mark.parametrize("n_splits", [3, 40])

@@ -69,6 +69,15 @@ def test_rows_without_weight_stand_in_no_group():
     assert sorted(grouped.order.tolist()) == [1, 2, 4, 5]
 
 
+def test_rows_lighter_than_the_last_digit_are_not_lost():
+    weights = [*np.linspace(0.5, 1.0, MAX_DISTINCT + 1), 1e-12, 1e-300]
+    grouped = grouped_by(weights)
+    heavy = grouped.groups.weights > 0
+    starts, stops = grouped.starts[:-1][heavy], grouped.starts[1:][heavy]
+    present = {row for start, stop in zip(starts, stops, strict=True) for row in grouped.order[start:stop]}
+    assert present == set(range(len(weights)))
+
+
 def test_huge_whole_weights_are_importances():
     """Beyond the range of int32 weights are no repetitions."""
     grouped = grouped_by([2.0**40, 1.0])

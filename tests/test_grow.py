@@ -12,7 +12,15 @@ import strategies
 from foretree import look as looking
 from foretree.costs import Limits
 from foretree.counts import MemoryRows
-from foretree.grow import GrowthPlan, grow, grow_in_kernel, grow_in_threads, grow_rows
+from foretree.grow import (
+    GrowthPlan,
+    grow,
+    grow_in_kernel,
+    grow_in_threads,
+    grow_in_time,
+    grow_rows,
+    unproven_loss,
+)
 from foretree.look import CountsLooker, KernelLooker
 from foretree.losses import LOSSES, resolve_loss
 from foretree.tree import levels, total_loss
@@ -361,6 +369,25 @@ def test_when_time_is_up_the_best_tree_so_far_is_returned(way, seconds, monkeypa
     if seconds == 10_000:
         assert total_loss(grown.tree) == least
         assert grown.bound[0] == grown.planned[0] == least
+
+
+@pytest.mark.parametrize("seconds", [200, 300, 400, 10_000])
+def test_a_long_look_cut_short_leaves_no_worse_a_tree_than_a_short_one(seconds, monkeypatch):
+    rng = np.random.default_rng(3)
+    x = (rng.random((300, 12)) < 0.5).astype(np.uint8)
+    problem = Problem(x, x[:, 0] ^ x[:, 1] ^ x[:, 2] ^ (rng.random(300) < 0.2), None, np.ones(2))
+    plan = GrowthPlan(4, 4, Limits(), seconds=seconds)
+    looker = CountsLooker(MemoryRows(problem.grouped()), LOSSES["gini"], Limits(), True)
+    short = total_loss(by_counts(problem, LOSSES["gini"], replace(plan, lookahead=2, seconds=None)).tree)
+    best = total_loss(by_looks(problem, LOSSES["gini"], GrowthPlan(4, 4, Limits())).tree)
+    clock = Clock()
+    monkeypatch.setattr(looking, "now", clock)
+    monkeypatch.setattr("foretree.grow.now", clock)
+    grown = grow_in_time(looker, plan)
+    assert_counts_are_right(problem, grown.tree)
+    assert best - 1e-9 <= total_loss(grown.tree) <= short
+    assert total_loss(grown.tree) - unproven_loss(grown) <= best + 1e-9
+    assert (unproven_loss(grown) == 0) == (clock.seconds < seconds)
 
 
 def without_deadline(look):

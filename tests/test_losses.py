@@ -125,11 +125,22 @@ def test_an_object_that_can_be_called():
         (lambda weights: -weights[..., 0], "at least 0 .add a constant per row of weight"),
         (lambda weights: weights[..., 0] / weights.sum(), "not additive over leaves"),
         (lambda weights: weights[..., 0] - weights[..., 0].min(), "not additive over leaves"),
+        (lambda weights: "much", "returned values of type <U4; a leaf's loss must be a real number"),
+        (lambda weights: 1j * weights[..., 0], "returned values of type complex128"),
     ],
 )
 def test_callables_that_are_no_losses(function, message):
     with pytest.raises(ValueError, match=message):
         resolve_loss(function, 4, 3)
+
+
+def test_a_callable_may_not_write_into_the_weights():
+    def spoiling(weights):
+        weights *= 2
+        return weights[..., 0]
+
+    with pytest.raises(ValueError, match="read-only"):
+        resolve_loss(spoiling, 4, 2)
 
 
 def test_a_callable_that_fails_later_is_told_on():
@@ -159,12 +170,35 @@ def compiled_debt(weights):
     return -weights[0]
 
 
+@njit
+def compiled_spoiling(weights):
+    mistakes = weights.sum() - weights.max()
+    weights[:] = 7
+    return mistakes
+
+
+@njit
+def compiled_word(weights):
+    return "much"
+
+
+@njit
+def compiled_for_many_leaves(weights):
+    return weights[0, 0]
+
+
 def test_a_compiled_callable_gets_one_leaf():
     loss = resolve_loss(compiled_mistakes, 4, 3)
     assert loss.compiled is compiled_mistakes
     weights = np.random.default_rng(0).integers(0, 4, (2, 6, 3)).astype(float)
     np.testing.assert_array_equal(loss.of(weights), LOSSES["misclassification"].of(weights))
     np.testing.assert_array_equal(loss.of(weights[:, ::2].astype(np.int64)), loss.of(weights)[:, ::2])
+
+
+def test_a_compiled_callable_may_write_into_what_it_is_given():
+    weights = np.array([[1.0, 2.0, 3.0], [4.0, 0.0, 1.0]])
+    assert resolve_loss(compiled_spoiling, 4, 3).of(weights).tolist() == [3.0, 1.0]
+    assert weights.tolist() == [[1.0, 2.0, 3.0], [4.0, 0.0, 1.0]]
 
 
 def test_compiled_callables_that_are_no_losses():
@@ -174,3 +208,17 @@ def test_compiled_callables_that_are_no_losses():
         resolve_loss(compiled_table, 4, 3)
     with pytest.raises(ValueError, match=r"The loss 'compiled_debt' is -1.0 for class weights"):
         resolve_loss(compiled_debt, 4, 3)
+    with pytest.raises(
+        ValueError, match="The compiled loss 'compiled_word' returned str; compiled losses get"
+    ):
+        resolve_loss(compiled_word, 4, 3)
+    with pytest.raises(
+        ValueError, match=r"Numba cannot compile the loss 'compiled_for_many_leaves' .* of shape \(3,\)"
+    ):
+        resolve_loss(compiled_for_many_leaves, 4, 3)
+
+
+def test_no_rounding_makes_a_pure_leaf_gain():
+    weights = np.zeros((2000, 3))
+    weights[:, 1] = np.random.default_rng(0).random(2000) * 10
+    assert (LOSSES["gini"].of(weights) >= 0).all()

@@ -56,11 +56,23 @@ def test_small_and_wide_ranges_of_labels(labels):
         ([0.5, 1.25, 1.0], "continuous"),
         (np.array(["a", None, "b"], object), r"Input y contains NaN or None \(first in row 1\)"),
         (np.array(["a", "b", np.nan], object), r"Input y contains NaN or None \(first in row 2\)"),
+        (pd.Series(["a", None, "b"], dtype="string"), r"Input y contains NaN or None \(first in row 1\)"),
+        (pd.to_datetime(["2020-01-01", "2021-01-01", None]), r"Input y contains NaT \(first in row 2\)"),
+        (pd.to_timedelta([None, 1, 2]), r"Input y contains NaT \(first in row 0\)"),
+        (np.array([True, False, True], object), r"y holds True \(bool\) as a Python .* y.astype\(bool\)"),
+        (np.array([0.5, 1.0, 1.0], object), r"y holds 0.5 \(float\) as a Python .* y.astype\(str\)"),
+        ([0.5, 1.25, 1.0], r"y holds numbers such as 0.5; give every row one of a few labels"),
     ],
 )
 def test_labels_that_mean_nothing(labels, message):
     with pytest.raises(ValueError, match=message):
         read_classes(labels, 3)
+
+
+@pytest.mark.parametrize("kind", [bytes, object])
+def test_labels_of_bytes(kind):
+    with pytest.raises(TypeError, match=r"y holds bytes, .* decode them, as in y.astype\(str\)"):
+        read_classes(np.array([b"a", b"b", b"a"], kind), 3)
 
 
 def test_labels_of_several_types():
@@ -103,6 +115,11 @@ def test_one_weight_for_all():
         ([1, 2, np.inf], "sample_weight of row 2 is inf"),
         ([1, -0.5, 2], "sample_weight of row 1 is -0.5; weights must not be negative"),
         ([0, 0, 0], "sample_weight is zero for every row, so there is nothing to learn from"),
+        (
+            [1e308, 1e308, 1],
+            "sample_weight adds up to inf over all rows, .* multiply all weights by the same",
+        ),
+        ([1e-200, 0, 0], "sample_weight adds up to 1e-200 over all rows"),
     ],
 )
 def test_weights_that_mean_nothing(weights, message):
@@ -141,6 +158,7 @@ def test_balanced_classes_weigh_the_same():
         ({"a": -1}, "must give finite weights of at least 0"),
         ({"a": np.inf}, "must give finite weights of at least 0"),
         ({"a": 0, "b": 0, "c": 0}, "and not 0 to every class"),
+        ({"a": "much"}, "class_weight={'a': 'much'} must give each class a number"),
     ],
 )
 def test_factors_that_mean_nothing(class_weight, message):

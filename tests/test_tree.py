@@ -7,6 +7,7 @@ from foretree.costs import Limits
 from foretree.grow import GrowthPlan, grow_in_kernel
 from foretree.losses import LOSSES
 from foretree.tree import Tree, importances, levels, parents, path_matrix, simplify, total_loss
+from strategies import nested
 
 
 def grown(problem, depth=4):
@@ -50,6 +51,16 @@ def test_shape():
     # Ties go to the first class.
     assert TREE.classes[TREE.is_leaf].tolist() == [0, 0, 1, 1, 0, 1]
     np.testing.assert_allclose(TREE.probabilities[2], [5 / 6, 1 / 6])
+
+
+def test_nodes_without_weight_speak_as_the_node_above():
+    leaves = {**LEAVES, "nothing": [0, 0]}
+    tree = tree_of((0, (1, (2, "nothing", "nothing"), "c"), "a"), leaves)
+    assert tree.weights[2:5].any() == np.False_
+    for node in (2, 3, 4):
+        np.testing.assert_allclose(tree.probabilities[node], [1 / 7, 6 / 7])
+        assert tree.classes[node] == 1
+    assert nested(simplify(tree)) == (0, None, None)
 
 
 def test_a_lone_leaf():

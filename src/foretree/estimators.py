@@ -13,11 +13,13 @@ from sklearn.utils.validation import check_is_fitted
 from foretree._kernels.bits import pack_binary
 from foretree._kernels.descend import descend_values, descend_words
 from foretree.costs import Limits
-from foretree.encode import PackedRows, Split, SplitEncoder
+from foretree.encode import NoSplitError, PackedRows, Split, SplitEncoder
+from foretree.encode.columns import KIND_TEXT, Numbers
+from foretree.encode.tables import ArrayTable, Table, places_of, read_table
 from foretree.groups import group_rows
-from foretree.grow import Grown, GrowthPlan, grow_rows, unproven_loss
+from foretree.grow import Grown, GrowthPlan, grow_rows, is_open, unproven_loss
 from foretree.losses import Loss, resolve_loss
-from foretree.targets import Target, read_class_weights, read_classes, read_row_weights
+from foretree.targets import Target, check_total, read_class_weights, read_classes, read_row_weights
 from foretree.tree import Tree, importances, levels, path_matrix, total_loss
 
 Floats = NDArray[np.float64]
@@ -125,6 +127,7 @@ class LookaheadTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         _refuse_one_class(codes, row_weights)
         grouped = group_rows(rows.words, rows.n_splits, codes, factors, row_weights)
         total = float(grouped.groups.weights @ np.diff(grouped.starts))
+        check_total(total, "sample_weight times class_weight")
         max_depth = 2**31 if self.max_depth is None else int(self.max_depth)
         plan = GrowthPlan(
             max_depth,
@@ -147,11 +150,13 @@ class LookaheadTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         else:
             target = Target(classes, codes, factors, row_weights)
             grown = self._grow_constrained(rows, target, loss, plan, (X, sensitive))
+        if grown.tree.n_nodes == 1:
+            _refuse_constant(rows.words, row_weights)
         self.classes_ = classes
         self.tree_ = grown.tree
         if loss.prices is not None and grown.tree.decided is None:
             # Where classes are priced, a leaf says the cheapest, which need not be its heaviest.
-            self.tree_ = replace(grown.tree, decided=loss.says(grown.tree.weights))
+            self.tree_ = replace(grown.tree, decided=loss.says(grown.tree.voices))
         self.loss_value_ = total_loss(grown.tree) / total
         self._grown = grown
         self._total = total
@@ -187,23 +192,26 @@ class LookaheadTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
                 "This LookaheadTreeClassifier requires y to be passed, but the target y is None."
             )
         if self.encoder is None or (isinstance(self.encoder, str) and type(X) is np.ndarray):
-            packed = pack_zero_one(X)
+            values, names = (X, None) if type(X) is np.ndarray else _named_zero_one(X)
+            packed = pack_zero_one(values, names)
             if isinstance(packed, PackedRows):
                 self.encoder_ = None
                 self.n_features_in_ = packed.n_splits
-                if hasattr(self, "feature_names_in_"):
-                    del self.feature_names_in_
+                self._keep_names(names)
                 return packed
             if self.encoder is None:
                 raise ValueError(packed)
         self.encoder_ = SplitEncoder() if isinstance(self.encoder, str) else clone(self.encoder)
         rows: PackedRows = self.encoder_.fit_pack(X, row_weights)
         self.n_features_in_ = self.encoder_.n_features_in_
-        if hasattr(self.encoder_, "feature_names_in_"):
-            self.feature_names_in_ = self.encoder_.feature_names_in_
+        self._keep_names(getattr(self.encoder_, "feature_names_in_", None))
+        return rows
+
+    def _keep_names(self, names: NDArray[Any] | None) -> None:
+        if names is not None:
+            self.feature_names_in_ = names
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
-        return rows
 
     def apply(self, X: Any) -> NDArray[np.int64]:
         """Return the leaf each row ends in, as a node number of tree_, (n_rows,)."""
@@ -288,6 +296,7 @@ class LookaheadTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         grown: Grown = self._grown
         tree: Tree = grown.tree
         level = levels(tree)
+        cut_short = is_open(grown)
         return [
             {
                 "node": node,
@@ -299,7 +308,7 @@ class LookaheadTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
                 "loss_before": float(tree.loss[node] / self._total),
                 "loss_after": float(grown.planned[node] / self._total),
                 "seconds": float(grown.seconds[node]),
-                "proven": bool(grown.bound[node] >= grown.planned[node] * (1 - 1e-9)),
+                "proven": not cut_short[node],
             }
             for node in range(tree.n_nodes)
         ]
@@ -316,7 +325,11 @@ class LookaheadTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
 
     def _read_zero_one(self, X: Any) -> NDArray[Any]:
         """Return X as an array the kernels read, with the columns of training."""
-        values = X if type(X) is np.ndarray else np.asarray(X)
+        values, named = X, hasattr(self, "feature_names_in_")
+        if named or type(X) is not np.ndarray:
+            table = read_table(X)
+            places = places_of(table, tuple(self._feature_names()), named, type(self).__name__)
+            values = _matrix(table, places)
         if values.ndim != 2:
             raise ValueError(_not_two_dimensional(values))
         if values.shape[1] != self.n_features_in_:
@@ -331,7 +344,28 @@ class LookaheadTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         return np.ascontiguousarray(values)
 
 
-def pack_zero_one(X: Any) -> PackedRows | str:
+def _named_zero_one(X: Any) -> tuple[NDArray[Any], NDArray[Any] | None]:
+    """Return a table of any library as an array, and the names of its columns if it has any."""
+    table = read_table(X)
+    names = np.array(table.names, dtype=object) if table.named else None
+    return _matrix(table, np.arange(len(table.names))), names
+
+
+def _matrix(table: Table, places: NDArray[np.intp]) -> NDArray[Any]:
+    """Return the columns of a table at `places` as an array (n_rows, n_places)."""
+    if isinstance(table, ArrayTable):
+        return table.values
+    columns = [table.column(int(place)) for place in places]
+    for column in columns:
+        if not isinstance(column, Numbers) or column.kind not in ("number", "boolean", "empty"):
+            raise TypeError(
+                f"Column {column.name!r} holds {KIND_TEXT[column.kind]}, but without an encoder a tree takes nothing "
+                "but 0 and 1; fit with encoder='auto' to have other columns encoded."
+            )
+    return np.column_stack([column.values for column in columns if isinstance(column, Numbers)])
+
+
+def pack_zero_one(X: Any, names: NDArray[Any] | None = None) -> PackedRows | str:
     """Pack a table of 0 and 1 (n_rows, n_splits), or say in a sentence why it is none."""
     values = X if type(X) is np.ndarray else np.asarray(X)
     if values.ndim != 2 or 0 in values.shape:
@@ -348,8 +382,9 @@ def pack_zero_one(X: Any) -> PackedRows | str:
     if place < 0:
         return PackedRows(words, n_splits)
     row, column = divmod(int(place), n_splits)
+    name = column if names is None else repr(names[column])
     return (
-        f"Column {column} of X is {values[row, column]} in row {row}; with encoder=None X must hold nothing but "
+        f"Column {name} of X is {values[row, column]} in row {row}; with encoder=None X must hold nothing but "
         "0 and 1. Leave encoder='auto' to have other tables encoded."
     )
 
@@ -377,6 +412,16 @@ def _refuse_one_class(codes: NDArray[np.int64], row_weights: Floats | None) -> N
             raise ValueError(
                 "sample_weight leaves rows of a single class; a classifier needs at least two classes."
             )
+
+
+def _refuse_constant(words: NDArray[np.uint32], row_weights: Floats | None) -> None:
+    """Complain of rows that all answer alike, as the encoder does of columns that give no question."""
+    weighing = words if row_weights is None else words[row_weights > 0]
+    if (weighing == weighing[0]).all():
+        raise NoSplitError(
+            f"No column of X separates any of its {len(weighing)} rows: each holds a single value. "
+            "Pass columns that vary."
+        )
 
 
 def _check_parameters(model: LookaheadTreeClassifier) -> None:

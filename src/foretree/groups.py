@@ -77,7 +77,8 @@ def _layers(weights: Floats) -> list[tuple[float, int, NDArray[np.bool_]]]:
     if distinct.size <= MAX_DISTINCT:
         return [(float(w), int(w) if whole else 1, weights == w) for w in distinct]
     unit = 1.0 if whole else 2.0 ** (np.floor(np.log2(weights.max())) + 1 - DIGITS)
-    digits = np.rint(weights / unit).astype(np.int64)
+    # A row that weighs less than the last digit weighs one: only rows of weight 0 are absent.
+    digits = np.maximum(np.rint(weights / unit), weights > 0).astype(np.int64)
     layers = [
         (unit * 2.0**bit, 2**bit if whole else 0, (digits >> bit) & 1 == 1)
         for bit in range(int(digits.max()).bit_length())

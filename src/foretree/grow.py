@@ -29,7 +29,12 @@ from foretree.groups import GroupedRows
 from foretree.look import LEAF, CountsLooker, KernelLooker, Look, Looker, Searcher, Survey, is_pure, now
 from foretree.losses import Loss
 from foretree.rules import make_rules
-from foretree.tree import Tree
+from foretree.tree import Tree, total_loss
+
+# Every step of a search leaves its tolerance open.
+OPEN_PER_WEIGHT = 100 * TOLERANCE
+# The share of a time limit in which two steps ahead may be looked before longer looks begin.
+NEAR_SHARE = 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +79,8 @@ def grow_in_kernel(rows: GroupedRows, loss: Loss, plan: GrowthPlan) -> Grown:
         rows.words, rows.n_splits, rows.order, rows.starts[:-1], rows.starts[1:], rows.groups, rules,
         plan.max_depth, plan.lookahead, True if plan.lookahead > 2 else None,
     )  # fmt: skip
-    whole, real = whole[:n_nodes], real[:n_nodes]
+    # Rounding may leave a pure node a little less than nothing to pay.
+    whole, real = whole[:n_nodes], np.maximum(real[:n_nodes], 0.0)
     tree = Tree(
         whole[:, SPLIT], whole[:, LOW], whole[:, HIGH], real[:, WEIGHTS:], whole[:, ROWS], real[:, LOSS]
     )
@@ -201,7 +207,7 @@ def _one_node(node: _Node) -> Grown:
     """Return a node's record alone; its children are filled in once they are numbered."""
     survey, look = node.survey, node.look
     split = LEAF if node.children is None or look is None else look.root
-    planned = survey.loss if look is None else look.cost
+    planned = survey.loss if look is None else max(0.0, look.cost)
     bound = 0.0 if node.waits else survey.loss if look is None else look.bound
     tree = Tree(
         np.array([split]), np.array([LEAF]), np.array([LEAF]), survey.totals[None, :],
@@ -254,6 +260,13 @@ def _subtree_rows(rows: GroupedRows, looker: KernelLooker, path: Path) -> Groupe
     return replace(rows, order=order.copy(), starts=starts)
 
 
+def is_open(grown: Grown) -> NDArray[np.bool_]:
+    """Tell of which nodes the look was cut short, (n_nodes,), and not only its bound rounded."""
+    slack = OPEN_PER_WEIGHT * grown.tree.weights.sum(axis=1) + 1e-9 * grown.planned
+    out: NDArray[np.bool_] = grown.planned - grown.bound > slack
+    return out
+
+
 def unproven_loss(grown: Grown) -> float:
     """Return how much less the tree might cost, had no look been cut short: its loss there, less what is proven."""
     tree = grown.tree
@@ -262,12 +275,11 @@ def unproven_loss(grown: Grown) -> float:
         below[node] = below[tree.low[node]] + below[tree.high[node]]
     covered = np.zeros(tree.n_nodes, bool)
     out = 0.0
-    for node in range(tree.n_nodes):
-        is_open = grown.bound[node] < grown.planned[node] * (1 - 1e-9)
-        if is_open and not covered[node]:
+    for node, cut_short in enumerate(is_open(grown).tolist()):
+        if cut_short and not covered[node]:
             out += max(0.0, float(below[node] - grown.bound[node]))
         if tree.split[node] != LEAF:
-            covered[[tree.low[node], tree.high[node]]] = covered[node] or is_open
+            covered[[tree.low[node], tree.high[node]]] = covered[node] or cut_short
     return out
 
 
@@ -280,7 +292,7 @@ def grow_rows(
             "foretree: compiling its kernels, once on this machine; this takes about 20 seconds.", flush=True
         )
     if loss.code is None:
-        return grow(CountsLooker(MemoryRows(rows), loss, plan.limits, plan.tie_by_gini), plan)
+        return grow_in_time(CountsLooker(MemoryRows(rows), loss, plan.limits, plan.tie_by_gini), plan)
     if plan.max_leaves is None and plan.seconds is None and plan.lookahead <= KernelLooker.reach:
         n_threads = _threads(n_jobs)
         return (
@@ -288,7 +300,22 @@ def grow_rows(
             if n_threads == 1
             else grow_in_threads(rows, loss, plan, n_threads)
         )
-    return grow(KernelLooker(rows, loss, plan.limits, plan.tie_by_gini), plan)
+    return grow_in_time(KernelLooker(rows, loss, plan.limits, plan.tie_by_gini), plan)
+
+
+def grow_in_time(looker: Looker, plan: GrowthPlan) -> Grown:
+    """Grow a tree, no worse than one that looks two steps ahead where time may cut longer looks short."""
+    if plan.seconds is None or plan.lookahead <= 2:
+        return grow(looker, plan)
+    began = now()
+    near = grow(looker, replace(plan, lookahead=2, seconds=NEAR_SHARE * plan.seconds))
+    far = grow(looker, replace(plan, seconds=max(0.0, plan.seconds - (now() - began))))
+    if not is_open(far).any() or total_loss(far.tree) <= total_loss(near.tree):
+        return far
+    # What the long look at the root has proven holds for the tree only where it reaches the bottom.
+    bound = np.zeros_like(near.bound)
+    bound[0] = far.bound[0] if plan.lookahead >= plan.max_depth else 0.0
+    return replace(near, bound=bound)
 
 
 def _threads(n_jobs: int | None) -> int:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -43,7 +44,8 @@ def gini(weights: Floats) -> Floats:
     """Return each leaf's weight times its Gini impurity, eq. (5) without the division by n; 0 when empty."""
     total = weights.sum(axis=-1)
     out: Floats = total - (weights * weights).sum(axis=-1) / np.where(total > 0, total, 1.0)
-    return out
+    # A pure leaf's may come out a rounding error below.
+    return np.maximum(out, 0.0)
 
 
 def entropy(weights: Floats) -> Floats:
@@ -147,8 +149,11 @@ def _guarded(loss: LossFunction, name: str) -> LossFunction:
     """Wrap the callable so that a wrong shape, NaN or a negative loss is a sentence, not a strange tree."""
 
     def of(weights: Floats) -> Floats:
+        # The weights are needed again: a loss that writes into them is told so.
+        given = weights.view()
+        given.flags.writeable = False
         with np.errstate(divide="ignore", invalid="ignore"):
-            out = np.asarray(loss(weights), dtype=np.float64)
+            out = _as_numbers(loss(given), name)
         if out.shape != weights.shape[:-1]:
             raise ValueError(
                 f"The loss {name!r} returned shape {out.shape} for class weights {weights.shape}; it must return "
@@ -159,6 +164,15 @@ def _guarded(loss: LossFunction, name: str) -> LossFunction:
         return _refuse_bad_values(out, weights, name)
 
     return of
+
+
+def _as_numbers(values: Any, name: str) -> Floats:
+    array = np.asarray(values)
+    if array.dtype.kind not in "biuf":
+        raise ValueError(
+            f"The loss {name!r} returned values of type {array.dtype}; a leaf's loss must be a real number."
+        )
+    return array.astype(np.float64)
 
 
 def _refuse_bad_values(out: Floats, weights: Floats, name: str) -> Floats:
@@ -176,17 +190,26 @@ def _refuse_bad_values(out: Floats, weights: Floats, name: str) -> Floats:
 def _over_leaves(loss: Any, name: str, n_classes: int) -> LossFunction:
     """Turn a Numba function of one leaf's weights (C,) into one of leaves (..., C)."""
 
+    from numba.core.errors import TypingError
+
     def one(weights: Floats) -> float:
-        value = loss(weights)
-        if not np.isscalar(value):
+        try:
+            value = loss(weights)
+        except TypingError as error:
+            raise ValueError(
+                f"Numba cannot compile the loss {name!r} for the weights of one leaf, a float64 array of shape "
+                f"({n_classes},); compiled losses get these and return one number."
+            ) from error
+        if not isinstance(value, Real):
             raise ValueError(
                 f"The compiled loss {name!r} returned {type(value).__name__}; compiled losses get the weights of one "
-                "leaf, shape (C,), and return one number."
+                f"leaf, shape ({n_classes},), and return one number."
             )
-        return float(value)  # type: ignore[arg-type]
+        return float(value)
 
     def of(weights: Floats) -> Floats:
-        leaves = np.ascontiguousarray(weights, dtype=np.float64).reshape(-1, weights.shape[-1])
+        # A copy: the loss may write into what it is given.
+        leaves = np.array(weights, np.float64, order="C").reshape(-1, weights.shape[-1])
         out = np.array([one(leaf) if leaf.sum() > 0 else 0.0 for leaf in leaves])
         return _refuse_bad_values(out, leaves, name).reshape(weights.shape[:-1])
 

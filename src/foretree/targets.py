@@ -24,6 +24,7 @@ class Target:
 
 # Whole labels that lie this close together are numbered by a table instead of a sort.
 _SMALL_RANGE = 1024
+LEAST_TOTAL, MOST_TOTAL = 1e-100, 1e100
 
 
 def read_classes(y: Any, n_rows: int) -> tuple[NDArray[Any], NDArray[np.int64]]:
@@ -57,21 +58,45 @@ def _as_column(y: Any) -> NDArray[Any]:
 
 
 def _refuse_non_classes(labels: NDArray[Any]) -> None:
+    if labels.dtype.kind in "mM" and np.isnat(labels).any():
+        raise _missing_label(int(np.flatnonzero(np.isnat(labels))[0]), "NaT")
+    if labels.dtype.kind == "S" or (labels.dtype.kind == "O" and any(type(v) is bytes for v in labels)):
+        raise TypeError(
+            "y holds bytes, and labels represented as bytes are not supported; decode them, as in y.astype(str)."
+        )
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
         place = int(np.flatnonzero(~np.isfinite(labels))[0])
         raise ValueError(
             f"Input y contains NaN or infinity (row {place} is {labels[place]}); drop these rows or give them a class."
         )
     if labels.dtype.kind == "O":
-        missing = [place for place, label in enumerate(labels.tolist()) if label is None or label != label]
+        missing = [place for place, label in enumerate(labels.tolist()) if _is_missing(label)]
         if missing:
-            raise ValueError(
-                f"Input y contains NaN or None (first in row {missing[0]}); drop these rows or give them a class."
-            )
+            raise _missing_label(missing[0], "NaN or None")
     try:
         check_classification_targets(labels)
     except TypeError:
         raise _not_ordered(labels) from None
+    except ValueError as error:
+        raise ValueError(f"{str(error).split('. ')[0]}: {_labels_wanted(labels)}") from None
+
+
+def _labels_wanted(labels: NDArray[Any]) -> str:
+    first = labels.tolist()[0]
+    if labels.dtype.kind == "O":
+        kind = type(first).__name__
+        name = kind if kind in ("bool", "int") else "str"
+        return f"y holds {first!r} ({kind}) as a Python object; give y a type of its own, as in y.astype({name})."
+    return f"y holds numbers such as {first!r}; give every row one of a few labels: strings, whole numbers or booleans."
+
+
+def _is_missing(label: Any) -> bool:
+    # pandas' marker is known by name, so that pandas need not be installed; it equals neither itself nor another.
+    return label is None or type(label).__name__ == "NAType" or bool(label != label)
+
+
+def _missing_label(row: int, what: str) -> ValueError:
+    return ValueError(f"Input y contains {what} (first in row {row}); drop these rows or give them a class.")
 
 
 def _not_ordered(labels: NDArray[Any]) -> ValueError:
@@ -120,11 +145,24 @@ def read_row_weights(sample_weight: Any, X: Any) -> Floats | None:
     if weights.min() < 0:
         place = int(weights.argmin())
         raise ValueError(f"sample_weight of row {place} is {weights[place]}; weights must not be negative.")
-    if weights.sum() == 0:
+    if not weights.any():
         raise ValueError(
             "sample_weight is zero for every row, so there is nothing to learn from; give some rows weight."
         )
-    return None if (weights == 1.0).all() else weights
+    if (weights == 1.0).all():
+        return None
+    with np.errstate(over="ignore"):
+        check_total(float(weights.sum()), "sample_weight")
+    return weights
+
+
+def check_total(total: float, what: str) -> None:
+    """Refuse a sum of weights whose square, which losses compute, no float can hold."""
+    if not LEAST_TOTAL <= total <= MOST_TOTAL:
+        raise ValueError(
+            f"{what} adds up to {total:.3g} over all rows, but losses can be computed from {LEAST_TOTAL:g} to "
+            f"{MOST_TOTAL:g} only; multiply all weights by the same number."
+        )
 
 
 def read_class_weights(
@@ -151,7 +189,10 @@ def read_class_weights(
         raise ValueError(
             f"class_weight names the class {unknown[0]!r}, which y lacks; its classes are {labels}."
         )
-    factors = np.array([class_weight.get(label, 1.0) for label in labels], np.float64)
+    try:
+        factors = np.array([class_weight.get(label, 1.0) for label in labels], np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"class_weight={class_weight!r} must give each class a number.") from None
     if not np.isfinite(factors).all() or factors.min() < 0 or factors.sum() == 0:
         raise ValueError(
             f"class_weight={class_weight!r} must give finite weights of at least 0, and not 0 to every class."

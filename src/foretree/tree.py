@@ -45,15 +45,29 @@ class Tree:
         return int(self.is_leaf.sum())
 
     @property
+    def voices(self) -> Floats:
+        """The class weights by which each node speaks, (n_nodes, C): its own, or, lacking any, those above."""
+        light = np.flatnonzero(~self.weights.any(axis=1))
+        if not light.size:
+            return self.weights
+        out = self.weights.copy()
+        above = parents(self)
+        # Preorder: a parent has its voice before its children.
+        for node in light:
+            out[node] = out[above[node]]
+        return out
+
+    @property
     def classes(self) -> Integers:
         """The class each node says, the heaviest unless it was decided otherwise, ties to the first."""
-        out: Integers = self.weights.argmax(axis=1) if self.decided is None else self.decided
+        out: Integers = self.voices.argmax(axis=1) if self.decided is None else self.decided
         return out
 
     @property
     def probabilities(self) -> Floats:
         """Each node's class weights as shares, (n_nodes, C)."""
-        out: Floats = self.weights / self.weights.sum(axis=1, keepdims=True)
+        voices = self.voices
+        out: Floats = voices / voices.sum(axis=1, keepdims=True)
         return out
 
 

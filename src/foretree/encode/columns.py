@@ -97,9 +97,14 @@ def column_of_series(series: "nw.Series[Any]", name: str) -> Column:
             return _categories(series, name)
         case nw.Object():
             return column_of_objects(series.to_list(), name)
+    native = series.to_native()
+    native_dtype = getattr(native, "dtype", dtype)
+    if dtype == nw.Unknown() and getattr(native_dtype, "tz", None) is not None:
+        # To narwhals, pandas' zones with more than letters and / in their names are no zones: America/New_York.
+        return column_of_series(nw.from_native(native.dt.tz_convert("UTC"), series_only=True), name)
     if series.null_count() == len(series):
         return Numbers(name, "empty", np.full(len(series), np.nan))
-    raise TypeError(_unknown_type_text(name, getattr(series.to_native(), "dtype", dtype)))
+    raise TypeError(_unknown_type_text(name, native_dtype))
 
 
 def _unknown_type_text(name: str, dtype: Any) -> str:
@@ -119,7 +124,8 @@ def _plain_numbers(series: "nw.Series[Any]") -> NDArray[Any]:
 
 
 def _floats(series: "nw.Series[Any]") -> NDArray[np.float64]:
-    if not series.dtype.is_integer():
+    # NumPy has no integers of 128 bits.
+    if not series.dtype.is_integer() or series.dtype in (nw.Int128, nw.UInt128):
         values: NDArray[np.float64] = series.cast(nw.Float64()).to_numpy()
         return values
     # NumPy rounds whole numbers beyond 2**53; Arrow refuses to.
@@ -155,17 +161,19 @@ def _arrow_text(array: Any, name: str) -> Labels:
 
     chunked = array if isinstance(array, pa.ChunkedArray) else pa.chunked_array([array])
     encoded = chunked.dictionary_encode().combine_chunks()
-    codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    # Indices may be unsigned, as polars' are.
+    codes = encoded.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
     return Labels(name, codes, encoded.dictionary.to_pylist())
 
 
 def _categories(series: "nw.Series[Any]", name: str) -> Labels:
     native = series.to_native()
-    if series.implementation.is_pandas():
+    if series.implementation.is_pandas() and hasattr(native, "cat"):
         return Labels(name, native.cat.codes.to_numpy(), native.cat.categories.tolist(), native.cat.ordered)
-    if series.implementation.is_pyarrow():
-        ordered = nw.is_ordered_categorical(series)
-        return replace(_arrow_text(native, name), ordered=ordered)
+    in_arrow = series.implementation.is_pyarrow()
+    if in_arrow or hasattr(getattr(native, "array", None), "__arrow_array__"):
+        array = native if in_arrow else series.to_arrow()
+        return replace(_arrow_text(array, name), ordered=bool(array.type.ordered))
     text = _text(series.cast(nw.String()), name)
     if not isinstance(series.dtype, nw.Enum):
         return text
@@ -186,6 +194,8 @@ def column_of_objects(values: list[Any], name: str) -> Column:
     kind = _common_kind(present, name)
     if kind == "text":
         return _labels_of_list(values, dict.fromkeys(values), name)
+    if kind in ("date", "moment"):
+        _refuse_mixed_zones(values, name)
     return Numbers(name, kind, _number_array(values, kind, name))
 
 
@@ -234,10 +244,25 @@ def _common_kind(present: dict[type, Any], name: str) -> Kind:
     if len(kinds) == 1 and None not in kinds:
         return next(kind for kind in kinds if kind is not None)
     listed = " and ".join(f"{example!r} ({type(example).__name__})" for example in list(kinds.values())[:2])
-    raise TypeError(
+    raise _mixed(name, listed)
+
+
+def _mixed(name: str, listed: str) -> TypeError:
+    return TypeError(
         f"Column {name!r} holds {listed}, but every column of the argument must be all strings, all "
         f"numbers, all booleans or all dates; make the column one kind, or drop it."
     )
+
+
+def _refuse_mixed_zones(values: list[Any], name: str) -> None:
+    """Complain of times with and without a zone in one column: one type, but two kinds."""
+    zoned = {value.tzinfo is not None: value for value in values if _is_time(value)}
+    if len(zoned) == 2:
+        raise _mixed(name, f"{str(zoned[True])!r} (with a time zone) and {str(zoned[False])!r} (without)")
+
+
+def _is_time(value: Any) -> bool:
+    return isinstance(value, datetime) and not _is_missing(value)
 
 
 def _kind_of_type(kind: type, example: Any) -> Kind | None:

@@ -1,6 +1,5 @@
 """The transformer from tables to yes/no answers."""
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from numbers import Integral, Real
@@ -16,7 +15,7 @@ from foretree.encode.packed import PackedRows, unpack
 from foretree.encode.packing import answer_tables, asked_columns, pack_columns, pack_matrix
 from foretree.encode.questions import Rules, ask
 from foretree.encode.splits import Split
-from foretree.encode.tables import ArrayTable, Table, read_table
+from foretree.encode.tables import ArrayTable, Table, places_of, read_table
 
 
 class NoSplitError(ValueError):
@@ -121,25 +120,8 @@ class SplitEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return columns
 
     def _positions(self, table: Table) -> NDArray[np.intp]:
-        """Return where each training column sits in a table: by name, or by place if names are absent."""
-        trained = getattr(self, "feature_names_in_", None)
-        if table.named and trained is not None:
-            if table.names == self._names:
-                return np.arange(self.n_features_in_)
-            place = {name: position for position, name in enumerate(table.names)}
-            lost = [name for name in self._names if name not in place]
-            if lost:
-                raise ValueError(_lost_column_text(lost, table.names))
-            return np.array([place[name] for name in self._names])
-        n_columns = len(table.names)
-        if n_columns != self.n_features_in_:
-            raise ValueError(
-                f"X has {n_columns} features, but {type(self).__name__} is expecting {self.n_features_in_} "
-                "features as input; pass the columns of training, in their order."
-            )
-        if table.named or trained is not None:
-            _warn_of_names(type(self).__name__, table.named)
-        return np.arange(n_columns)
+        """Return where each training column sits in a table."""
+        return places_of(table, self._names, hasattr(self, "feature_names_in_"), type(self).__name__)
 
     def _check_input_features(self, names: NDArray[Any]) -> None:
         trained = getattr(self, "feature_names_in_", None)
@@ -150,22 +132,6 @@ class SplitEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 "input_features should have length equal to number of features "
                 f"({self.n_features_in_}), got {len(names)}"
             )
-
-
-def _warn_of_names(encoder: str, named: bool) -> None:
-    text = (
-        f"X has feature names, but {encoder} was fitted without feature names"
-        if named
-        else f"X does not have valid feature names, but {encoder} was fitted with feature names"
-    )
-    warnings.warn(f"{text}; columns are matched by their place.", UserWarning, stacklevel=4)
-
-
-def _lost_column_text(lost: list[str], names: tuple[str, ...]) -> str:
-    listed = ", ".join(repr(name) for name in lost[:5]) + (", ..." if len(lost) > 5 else "")
-    near = [name for name in names if name.strip().lower() == lost[0].strip().lower()]
-    hint = f" ({near[0]!r} is there: rename it?)" if near else ""
-    return f"X lacks the column {listed}, which training had{hint}; add it, with missing values if need be."
 
 
 def _no_split_text(table: Table) -> str:

@@ -200,8 +200,8 @@ def _see(column: Numbers, weight: FloatArray | None, limit: int) -> Seen:
 
 def _see_sorted(values: FloatArray, missing: float) -> Seen:
     values.sort()
-    last = np.append(np.flatnonzero(values[1:] != values[:-1]), len(values) - 1)
-    return Seen(values[last] + 0.0, np.diff(last, prepend=-1).astype(np.float64), missing)
+    ends = np.concatenate(([-1], np.flatnonzero(values[1:] != values[:-1]), [len(values) - 1]))
+    return Seen(values[ends[1:]] + 0.0, (ends[1:] - ends[:-1]).astype(np.float64), missing)
 
 
 def _see_weighted(values: FloatArray, weight: FloatArray) -> Seen:
@@ -258,9 +258,11 @@ def _threshold_drafts(column: Numbers, seen: Seen, rules: Rules) -> tuple[FloatA
 
 
 def _bin_sizes(seen: Seen, cuts: FloatArray) -> FloatArray:
-    reached = np.append(0.0, np.cumsum(seen.weights))
+    reached = np.concatenate(([0.0], np.cumsum(seen.weights)))
     places = np.searchsorted(seen.distinct, cuts, side="right")
-    return np.diff(reached[places], prepend=0.0, append=reached[-1])
+    ends = np.concatenate((reached[:1], reached[places], reached[-1:]))
+    sizes: FloatArray = ends[1:] - ends[:-1]
+    return sizes
 
 
 def _whole_days(column: Numbers, distinct: FloatArray, cuts: FloatArray) -> FloatArray:
@@ -319,8 +321,10 @@ def _named(
 ) -> tuple[Split, ...]:
     """Give the drafts their column and what a missing value answers to each."""
     first, stop = missing_run.tolist()
-    splits = [Split(name, index, *draft) for draft in drafts]
+    seen = missing > 0
     return tuple(
-        replace(split, missing_answer=first <= number < stop, missing_seen=missing > 0)
-        for number, split in enumerate(splits)
+        [
+            Split(name, index, kind, value, order[0] if order else (), first <= number < stop, seen)
+            for number, (kind, value, *order) in enumerate(drafts)
+        ]
     )

@@ -1,5 +1,6 @@
 """Tables of any library as named columns that are read one at a time."""
 
+import warnings
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -139,3 +140,42 @@ def _check_two_dimensions(values: NDArray[Any]) -> None:
         f"Expected 2D array, got {values.ndim}D array instead. Reshape your data: X.reshape(-1, 1) if it is "
         "a single column, X.reshape(1, -1) if it is a single row."
     )
+
+
+def places_of(table: Table, names: tuple[str, ...], named: bool, reader: str) -> NDArray[np.intp]:
+    """Return where each training column sits in a table: by name, or by place if either has no names.
+
+    `reader` is the name of the estimator that asks.
+    """
+    if table.named and named:
+        if table.names == names:
+            return np.arange(len(names))
+        place = {name: position for position, name in enumerate(table.names)}
+        lost = [name for name in names if name not in place]
+        if lost:
+            raise ValueError(_lost_column_text(lost, table.names))
+        return np.array([place[name] for name in names])
+    if len(table.names) != len(names):
+        raise ValueError(
+            f"X has {len(table.names)} features, but {reader} is expecting {len(names)} features as input; "
+            "pass the columns of training, in their order."
+        )
+    if table.named or named:
+        _warn_of_names(reader, table.named)
+    return np.arange(len(names))
+
+
+def _warn_of_names(reader: str, named: bool) -> None:
+    text = (
+        f"X has feature names, but {reader} was fitted without feature names"
+        if named
+        else f"X does not have valid feature names, but {reader} was fitted with feature names"
+    )
+    warnings.warn(f"{text}; columns are matched by their place.", UserWarning, stacklevel=5)
+
+
+def _lost_column_text(lost: list[str], names: tuple[str, ...]) -> str:
+    listed = ", ".join(repr(name) for name in lost[:5]) + (", ..." if len(lost) > 5 else "")
+    near = [name for name in names if name.strip().lower() == lost[0].strip().lower()]
+    hint = f" ({near[0]!r} is there: rename it?)" if near else ""
+    return f"X lacks the column {listed}, which training had{hint}; add it, with missing values if need be."
