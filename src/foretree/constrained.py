@@ -143,7 +143,7 @@ def _saying(tree: Tree, loss: Loss) -> Tree:
     return (
         tree
         if loss.prices is None or tree.decided is not None
-        else replace(tree, decided=loss.says(tree.weights))
+        else replace(tree, decided=loss.says(tree.voices))
     )
 
 

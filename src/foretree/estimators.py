@@ -16,8 +16,9 @@ from foretree.costs import Limits
 from foretree.encode import NoSplitError, PackedRows, Split, SplitEncoder
 from foretree.encode.columns import KIND_TEXT, Numbers
 from foretree.encode.tables import ArrayTable, Table, places_of, read_table
+from foretree.gap import cut_short, unproven_loss
 from foretree.groups import group_rows
-from foretree.grow import Grown, GrowthPlan, grow_rows, is_open, unproven_loss
+from foretree.grow import Grown, GrowthPlan, grow_rows
 from foretree.losses import Loss, resolve_loss
 from foretree.targets import Target, check_total, read_class_weights, read_classes, read_row_weights
 from foretree.tree import Tree, importances, levels, path_matrix, total_loss
@@ -119,6 +120,7 @@ class LookaheadTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         `sensitive` holds what constraints compare groups by where that is no column of X: an array (n_rows,)
         or a table with columns that the constraints name.
         """
+        began = perf_counter()
         _check_parameters(self)
         row_weights = read_row_weights(sample_weight, X)
         rows = self._read_table(X, y, row_weights)
@@ -141,10 +143,9 @@ class LookaheadTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
             float(self.min_loss_decrease) * total,
             self.max_leaf_nodes,
             self.tie_break == "gini",
-            self.time_limit,
+            None if self.time_limit is None else max(0.0, self.time_limit - (perf_counter() - began)),
         )
         loss = resolve_loss(self.loss, max_depth, classes.size)
-        began = perf_counter()
         if self.constraints is None and self.solver == "closed":
             grown = grow_rows(grouped, loss, plan, self.n_jobs, bool(self.verbose))
         else:
@@ -287,7 +288,8 @@ class LookaheadTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
     def optimality_gap_(self) -> float:
         """The most by which looks that a time limit cut short could have lowered the loss, per unit of weight."""
         check_is_fitted(self)
-        return unproven_loss(self._grown) / self._total
+        grown: Grown = self._grown
+        return unproven_loss(grown.tree, grown.planned, grown.bound) / self._total
 
     @property
     def growth_log_(self) -> list[dict[str, Any]]:
@@ -296,7 +298,7 @@ class LookaheadTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         grown: Grown = self._grown
         tree: Tree = grown.tree
         level = levels(tree)
-        cut_short = is_open(grown)
+        is_open = cut_short(tree, grown.planned, grown.bound)
         return [
             {
                 "node": node,
@@ -308,7 +310,7 @@ class LookaheadTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
                 "loss_before": float(tree.loss[node] / self._total),
                 "loss_after": float(grown.planned[node] / self._total),
                 "seconds": float(grown.seconds[node]),
-                "proven": not cut_short[node],
+                "proven": not is_open[node],
             }
             for node in range(tree.n_nodes)
         ]

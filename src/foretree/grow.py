@@ -25,16 +25,15 @@ from foretree._kernels.grow import (
 from foretree._kernels.jit import is_ready
 from foretree.costs import Limits
 from foretree.counts import MemoryRows, Path
+from foretree.gap import cut_short, least_losses
 from foretree.groups import GroupedRows
 from foretree.look import LEAF, CountsLooker, KernelLooker, Look, Looker, Searcher, Survey, is_pure, now
 from foretree.losses import Loss
 from foretree.rules import make_rules
 from foretree.tree import Tree, total_loss
 
-# Every step of a search leaves its tolerance open.
-OPEN_PER_WEIGHT = 100 * TOLERANCE
-# The share of a time limit in which two steps ahead may be looked before longer looks begin.
-NEAR_SHARE = 0.25
+# The share of a time limit that is kept for looking two steps ahead where longer looks are cut short.
+NEAR_SHARE = 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,12 +168,19 @@ class _Grower:
         self.wait(high)
 
 
-def grow(looker: Looker, plan: GrowthPlan) -> Grown:
-    """Grow a tree node by node with any looker, lookahead and limit."""
-    deadline = np.inf if plan.seconds is None else now() + plan.seconds
+def _spare(seconds: float) -> float:
+    """Return how long nodes may be looked at behind a deadline, two steps ahead."""
+    return max(0.1, 0.05 * seconds)
+
+
+def grow(looker: Looker, plan: GrowthPlan, spare: float | None = None) -> Grown:
+    """Grow a tree node by node with any looker, lookahead and limit; after the limit, `spare` seconds are left."""
+    deadline = last_call = np.inf
+    if plan.seconds is not None:
+        deadline = now() + plan.seconds
+        last_call = deadline + (_spare(plan.seconds) if spare is None else spare)
     root = _Node((), looker.weigh(()))
-    spare = 0.0 if plan.seconds is None else max(0.1, 0.05 * plan.seconds)
-    grower = _Grower(looker, plan, Searcher(looker, deadline), deadline + spare)
+    grower = _Grower(looker, plan, Searcher(looker, deadline), last_call)
     grower.wait(root)
     n_leaves = 1
     while grower.frontier and (plan.max_leaves is None or n_leaves < plan.max_leaves):
@@ -260,29 +266,6 @@ def _subtree_rows(rows: GroupedRows, looker: KernelLooker, path: Path) -> Groupe
     return replace(rows, order=order.copy(), starts=starts)
 
 
-def is_open(grown: Grown) -> NDArray[np.bool_]:
-    """Tell of which nodes the look was cut short, (n_nodes,), and not only its bound rounded."""
-    slack = OPEN_PER_WEIGHT * grown.tree.weights.sum(axis=1) + 1e-9 * grown.planned
-    out: NDArray[np.bool_] = grown.planned - grown.bound > slack
-    return out
-
-
-def unproven_loss(grown: Grown) -> float:
-    """Return how much less the tree might cost, had no look been cut short: its loss there, less what is proven."""
-    tree = grown.tree
-    below = tree.loss.copy()
-    for node in np.flatnonzero(~tree.is_leaf)[::-1]:
-        below[node] = below[tree.low[node]] + below[tree.high[node]]
-    covered = np.zeros(tree.n_nodes, bool)
-    out = 0.0
-    for node, cut_short in enumerate(is_open(grown).tolist()):
-        if cut_short and not covered[node]:
-            out += max(0.0, float(below[node] - grown.bound[node]))
-        if tree.split[node] != LEAF:
-            covered[[tree.low[node], tree.high[node]]] = covered[node] or cut_short
-    return out
-
-
 def grow_rows(
     rows: GroupedRows, loss: Loss, plan: GrowthPlan, n_jobs: int | None = None, verbose: bool = False
 ) -> Grown:
@@ -300,22 +283,34 @@ def grow_rows(
             if n_threads == 1
             else grow_in_threads(rows, loss, plan, n_threads)
         )
-    return grow_in_time(KernelLooker(rows, loss, plan.limits, plan.tie_by_gini), plan)
+    grown = grow_in_time(KernelLooker(rows, loss, plan.limits, plan.tie_by_gini), plan)
+    return with_least_losses(grown, rows, loss)
 
 
 def grow_in_time(looker: Looker, plan: GrowthPlan) -> Grown:
-    """Grow a tree, no worse than one that looks two steps ahead where time may cut longer looks short."""
+    """Grow a tree, no worse than one that looks two steps ahead where time cuts longer looks short."""
     if plan.seconds is None or plan.lookahead <= 2:
         return grow(looker, plan)
     began = now()
-    near = grow(looker, replace(plan, lookahead=2, seconds=NEAR_SHARE * plan.seconds))
-    far = grow(looker, replace(plan, seconds=max(0.0, plan.seconds - (now() - began))))
-    if not is_open(far).any() or total_loss(far.tree) <= total_loss(near.tree):
+    spare = _spare(plan.seconds) / 2
+    far = grow(looker, replace(plan, seconds=(1 - NEAR_SHARE) * plan.seconds), spare)
+    if not cut_short(far.tree, far.planned, far.bound).any():
+        return far
+    near = grow(looker, replace(plan, lookahead=2, seconds=max(0.0, plan.seconds - (now() - began))), spare)
+    if total_loss(far.tree) <= total_loss(near.tree):
         return far
     # What the long look at the root has proven holds for the tree only where it reaches the bottom.
     bound = np.zeros_like(near.bound)
     bound[0] = far.bound[0] if plan.lookahead >= plan.max_depth else 0.0
     return replace(near, bound=bound)
+
+
+def with_least_losses(grown: Grown, rows: GroupedRows, loss: Loss) -> Grown:
+    """Return the same where looks were cut short, but proven as far as the rows alone prove it."""
+    if not cut_short(grown.tree, grown.planned, grown.bound).any():
+        return grown
+    least = np.minimum(least_losses(rows, loss, grown.tree), grown.planned)
+    return replace(grown, bound=np.maximum(grown.bound, least))
 
 
 def _threads(n_jobs: int | None) -> int:

@@ -1,0 +1,80 @@
+"""What is not proven of a tree: where looks were cut short, and what no tree could cost less than."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foretree._kernels.descend import descend_words
+from foretree._kernels.exact import TOLERANCE
+from foretree.groups import GroupedRows
+from foretree.losses import Loss
+from foretree.tree import LEAF, Tree
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+# Every step of a search leaves its tolerance open.
+OPEN_PER_WEIGHT = 100 * TOLERANCE
+# Odd, and its bits without a pattern: what hashes are multiplied by.
+_MIX = np.uint64(0x9E3779B97F4A7C15)
+
+
+def cut_short(tree: Tree, planned: Floats, bound: Floats) -> NDArray[np.bool_]:
+    """Tell of which nodes the look was cut short, (n_nodes,), and not only its bound rounded."""
+    out: NDArray[np.bool_] = planned - bound > OPEN_PER_WEIGHT * tree.weights.sum(axis=1) + 1e-9 * planned
+    return out
+
+
+def losses_below(tree: Tree, of_leaves: Floats) -> Floats:
+    """Return what the leaves below each node cost together, (n_nodes,)."""
+    out = of_leaves.copy()
+    # Preorder: children stand behind their parents.
+    for node in np.flatnonzero(~tree.is_leaf)[::-1]:
+        out[node] = out[tree.low[node]] + out[tree.high[node]]
+    return out
+
+
+def unproven_loss(tree: Tree, planned: Floats, bound: Floats) -> float:
+    """Return how much less the tree might cost, had no look been cut short: its loss there, less what is proven."""
+    below = losses_below(tree, tree.loss)
+    covered = np.zeros(tree.n_nodes, bool)
+    out = 0.0
+    for node, is_open in enumerate(cut_short(tree, planned, bound).tolist()):
+        if is_open and not covered[node]:
+            out += max(0.0, float(below[node] - bound[node]))
+        if tree.split[node] != LEAF:
+            covered[[tree.low[node], tree.high[node]]] = covered[node] or is_open
+    return out
+
+
+def least_losses(rows: GroupedRows, loss: Loss, tree: Tree) -> Floats:
+    """Return what no tree below each node can cost less than, (n_nodes,), from the rows that no split tells apart.
+
+    Parting rows makes no concave loss larger, and all built-in losses are concave; of others nothing is known.
+    """
+    if loss.code is None:
+        return np.zeros(tree.n_nodes)
+    kinds, first = _kinds(rows.words)
+    weights = np.zeros((rows.n_classes, first.size))
+    for group, weight in enumerate(rows.groups.weights):
+        entries = rows.order[rows.starts[group] : rows.starts[group + 1]]
+        weights[rows.groups.classes[group]] += weight * np.bincount(kinds[entries], minlength=first.size)
+    leaves = np.empty(first.size, np.int64)
+    descend_words(rows.words[first], tree.split, tree.low, tree.high, leaves)
+    of_kinds = loss.of(np.ascontiguousarray(weights.T))
+    return losses_below(tree, np.bincount(leaves, of_kinds, minlength=tree.n_nodes).astype(np.float64))
+
+
+def _kinds(words: NDArray[np.uint32]) -> tuple[Integers, Integers]:
+    """Number rows (n_rows, n_words) so that equal ones share a number; also return where each number first stands.
+
+    Rows are sorted by a hash; equal ones may get several numbers where hashes collide, unequal ones never one.
+    """
+    hashes = np.zeros(len(words), np.uint64)
+    for column in words.T:
+        hashes = (hashes ^ column) * _MIX
+        hashes ^= hashes >> np.uint64(29)
+    order = np.argsort(hashes)
+    ordered = words[order]
+    begins = np.concatenate([[True], (ordered[1:] != ordered[:-1]).any(axis=1)])
+    kinds = np.empty(len(words), np.int64)
+    kinds[order] = np.cumsum(begins) - 1
+    return kinds, order[begins]
