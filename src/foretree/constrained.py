@@ -21,7 +21,7 @@ from foretree.constraints.sensitive import Grouping, read_grouping
 from foretree.counts import MemoryRows
 from foretree.encode import PackedRows
 from foretree.groups import GroupedRows, group_rows
-from foretree.grow import Grown, GrowthPlan, grow, grow_rows
+from foretree.grow import Grown, GrowthPlan, grow, grow_in_time, grow_rows
 from foretree.look import CountsLooker, KernelLooker, Solver
 from foretree.losses import HYBRID, LOSSES, Loss
 from foretree.mio.pairs import pair_solver
@@ -118,9 +118,9 @@ def _grow_under(
     masks = PathMasks(wishes, lambda path: memory.total(path)[0]) if wishes.mask_nodes else None
     if wanted.solver != "closed" or (masks is not None and loss.code is None):
         looker = CountsLooker(memory, loss, plan.limits, plan.tie_by_gini, _solver_of(wanted), masks)
-        grown = grow(looker, plan)
+        grown = grow_in_time(looker, plan)
     elif masks is not None:
-        grown = grow(KernelLooker(grouped, loss, plan.limits, plan.tie_by_gini, masks), plan)
+        grown = grow_in_time(KernelLooker(grouped, loss, plan.limits, plan.tie_by_gini, masks), plan)
     else:
         grown = grow_rows(grouped, loss, plan, wanted.n_jobs)
     faults = _faults(rows, target, wishes, _saying(grown.tree, loss))

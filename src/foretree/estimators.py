@@ -58,9 +58,10 @@ class LookaheadTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
     encoder : "auto", None or SplitEncoder, default="auto"
         How tables become yes/no questions: "auto" takes a 0/1 matrix as it is and encodes anything else.
     time_limit : float or None, default=None
-        Seconds after which the best tree so far is returned; `optimality_gap_` then says what is unproven.
+        Seconds of `fit` after which the best tree so far is returned; `optimality_gap_` then says what is unproven.
     n_jobs : int or None, default=None
-        Threads; the tree is the same with any number.
+        Threads; the tree is the same with any number. Only rolling trees of built-in losses and up to three steps,
+        without limits on leaves or time, are grown by more than one.
     verbose : int, default=0
         Whether to say what takes time.
     tie_break : "gini" or "first", default="gini"

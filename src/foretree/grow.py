@@ -32,8 +32,8 @@ from foretree.losses import Loss
 from foretree.rules import make_rules
 from foretree.tree import Tree, total_loss
 
-# The share of a time limit that is kept for looking two steps ahead where longer looks are cut short.
-NEAR_SHARE = 0.2
+# The shares of a time limit after which a first try ends, and after which shorter looks do.
+FIRST_SHARE, SHORT_SHARE = 0.1, 0.7
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,19 +168,23 @@ class _Grower:
         self.wait(high)
 
 
+def grow(looker: Looker, plan: GrowthPlan) -> Grown:
+    """Grow a tree node by node with any looker, lookahead and limit."""
+    if plan.seconds is None:
+        return _grow_until(plan, Searcher(looker), np.inf)
+    deadline = now() + plan.seconds
+    return _grow_until(plan, Searcher(looker, deadline), deadline + _spare(plan.seconds))
+
+
 def _spare(seconds: float) -> float:
-    """Return how long nodes may be looked at behind a deadline, two steps ahead."""
+    """Return how long nodes may be looked at behind a time limit, two steps ahead."""
     return max(0.1, 0.05 * seconds)
 
 
-def grow(looker: Looker, plan: GrowthPlan, spare: float | None = None) -> Grown:
-    """Grow a tree node by node with any looker, lookahead and limit; after the limit, `spare` seconds are left."""
-    deadline = last_call = np.inf
-    if plan.seconds is not None:
-        deadline = now() + plan.seconds
-        last_call = deadline + (_spare(plan.seconds) if spare is None else spare)
-    root = _Node((), looker.weigh(()))
-    grower = _Grower(looker, plan, Searcher(looker, deadline), last_call)
+def _grow_until(plan: GrowthPlan, searcher: Searcher, last_call: float) -> Grown:
+    """Grow a tree by looks that the searcher's deadline cuts short; none begins after the last call."""
+    root = _Node((), searcher.looker.weigh(()))
+    grower = _Grower(searcher.looker, plan, searcher, last_call)
     grower.wait(root)
     n_leaves = 1
     while grower.frontier and (plan.max_leaves is None or n_leaves < plan.max_leaves):
@@ -288,21 +292,49 @@ def grow_rows(
 
 
 def grow_in_time(looker: Looker, plan: GrowthPlan) -> Grown:
-    """Grow a tree, no worse than one that looks two steps ahead where time cuts longer looks short."""
+    """Grow a tree within its time limit; where that cuts looks short, no worse a tree than shorter looks grow.
+
+    A first try that ends early is the answer. Else looks of 2, 3, ... steps come first, as far as they
+    end in time, and then the rest of the time is the planned look's, which forgets nothing it has seen.
+    """
     if plan.seconds is None or plan.lookahead <= 2:
         return grow(looker, plan)
-    began = now()
-    spare = _spare(plan.seconds) / 2
-    far = grow(looker, replace(plan, seconds=(1 - NEAR_SHARE) * plan.seconds), spare)
-    if not cut_short(far.tree, far.planned, far.bound).any():
-        return far
-    near = grow(looker, replace(plan, lookahead=2, seconds=max(0.0, plan.seconds - (now() - began))), spare)
-    if total_loss(far.tree) <= total_loss(near.tree):
-        return far
-    # What the long look at the root has proven holds for the tree only where it reaches the bottom.
-    bound = np.zeros_like(near.bound)
-    bound[0] = far.bound[0] if plan.lookahead >= plan.max_depth else 0.0
-    return replace(near, bound=bound)
+    began, seconds = now(), plan.seconds
+    spare = _spare(seconds) / 2
+    searcher = Searcher(looker)
+
+    def attempt(steps: int, share: float) -> Grown:
+        searcher.deadline = began + share * seconds
+        return _grow_until(replace(plan, lookahead=steps), searcher, searcher.deadline + spare)
+
+    grown = [attempt(plan.lookahead, FIRST_SHARE)]
+    if _is_proven(grown[0]):
+        return grown[0]
+    for steps in range(2, plan.lookahead):
+        grown.append(attempt(steps, SHORT_SHARE))
+        if not _is_proven(grown[-1]):
+            break
+    if now() < began + seconds:
+        grown.append(attempt(plan.lookahead, 1.0))
+        if _is_proven(grown[-1]):
+            return grown[-1]
+    return _best_of(grown, plan)
+
+
+def _is_proven(grown: Grown) -> bool:
+    return not cut_short(grown.tree, grown.planned, grown.bound).any()
+
+
+def _best_of(grown: list[Grown], plan: GrowthPlan) -> Grown:
+    """Return the tree of least loss, with what the planned looks, the first and the last, have proven."""
+    best = min(grown, key=lambda each: total_loss(each.tree))
+    if best is grown[0] or best is grown[-1]:
+        return best
+    bound = np.zeros_like(best.bound)
+    if plan.lookahead >= plan.max_depth:
+        # The root's look reached the bottom: what it has proven, it has proven of any tree.
+        bound[0] = max(grown[0].bound[0], grown[-1].bound[0])
+    return replace(best, bound=bound)
 
 
 def with_least_losses(grown: Grown, rows: GroupedRows, loss: Loss) -> Grown:
