@@ -63,6 +63,10 @@ def test_infinity_is_named_with_its_column_and_row(X):
     encoder = SplitEncoder().fit([[1.0, 2], [3, 4], [5, 6]])
     with says(ValueError, "'x1'", "inf in row 1", "NaN"):
         encoder.transform(np.asarray(X))
+    with says(ValueError, "'x0'", "inf in row 1;"):
+        encoder.transform([[0, 0], [np.inf, 0], [0, np.inf], [np.inf, 0]])
+    with says(ValueError, "'x0'", "inf in row 0;"):
+        SplitEncoder().fit([[np.inf, 1], [np.inf, 2]])
     with says(ValueError, "'x1'", "inf in row 20000"):
         encoder.transform(np.vstack([np.zeros((20_000, 2)), [[0, np.inf]]]))
     mixed = SplitEncoder().fit(pd.DataFrame({"t": ["a", "b"], "n": [1.0, 2.0]}))

@@ -44,7 +44,7 @@ MAX_LINEAR_EDGES = 160
 def pack_numbers(
     block: FloatArray, lookup: NumberLookup, masks: Masks, words: WordArray, first_row: int
 ) -> int:
-    """OR the answers of a block (rows, columns) into words[first_row:]; return an infinity's place, or -1."""
+    """OR the answers of a block (rows, columns) into words[first_row:]; return the first infinity's place, or -1."""
     infinite = -1
     values = np.empty(CHUNK, np.float64)
     codes = np.empty(CHUNK, np.int32)
@@ -63,7 +63,8 @@ def pack_numbers(
                     if np.isnan(values[i]):
                         codes[i] = edges.shape[0] + 1
                     elif np.isinf(values[i]):
-                        infinite = (begin + i) * block.shape[1] + position
+                        place = (begin + i) * block.shape[1] + position
+                        infinite = place if infinite < 0 else min(infinite, place)
             _set_bits(codes[:n_rows], lookup.code_start[k], masks, words[first_row + begin :])
     return infinite
 
@@ -112,7 +113,7 @@ def pack_codes(codes: IntArray, masks: Masks, words: WordArray, first_row: int) 
 
 @kernel
 def survey(values: FloatArray) -> Any:
-    """Return (lowest, highest, n_missing, whether the others are whole, the row of an infinity or -1)."""
+    """Return (lowest, highest, n_missing, whether the others are whole, the row of the first infinity or -1)."""
     lowest, highest = np.inf, -np.inf
     n_missing = 0
     n_broken = 0
@@ -127,6 +128,7 @@ def survey(values: FloatArray) -> Any:
         for row in range(values.shape[0]):
             if np.isinf(values[row]):
                 infinite = row
+                break
     return lowest, highest, n_missing, n_broken == n_missing, infinite
 
 
