@@ -11,7 +11,7 @@ from time import perf_counter
 
 import numpy as np
 
-from foretree.constraints.place import Floats, Integers, Mask
+from foretree.constraints.place import Finished, Floats, Integers, Mask
 from foretree.constraints.reading import PathMasks, Wishes
 from foretree.costs import Limits, cell_rows, cell_weights
 from foretree.counts import PairCounts, Path, Rows
@@ -172,10 +172,22 @@ def _open(task: Task, node: _Node, counts: PairCounts, steps: int) -> None:
         costs,
         task.values(node.cells),
         allowed.take(node.splits, axis=1).take(node.splits, axis=2),
-        task.costs(counts.total),
+        _leaf_costs(task, node, counts.total),
         task.values(counts.total),
     )
     node.seconds += perf_counter() - began
+
+
+def _leaf_costs(task: Task, node: _Node, counts: Floats) -> Floats:
+    """Return what a node costs as a leaf, by the class it says (D,).
+
+    A root that must ask something costs twice as much: where its question gains nothing, a leaf of the
+    same class would else be as good.
+    """
+    costs = task.costs(counts)
+    bare = Finished(task.wishes.columns, ((),), task.class_weights(counts)[None, :])
+    must_ask = not node.path and any(wish.faults(bare) for wish in task.wishes.constraints)
+    return costs + costs.max() if must_ask else costs
 
 
 def _pure_branches(task: Task, cells: Floats) -> Mask:
