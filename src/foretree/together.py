@@ -417,5 +417,10 @@ def _priced(task: Task, counts: Floats, said: Integers) -> Floats:
 
 
 def grain_of(weights: Floats) -> float:
-    """Return the least difference between sums of such weights, 0 where they are not whole."""
-    return 1.0 if bool((weights == np.rint(weights)).all()) else 0.0
+    """Return the least difference between sums of such weights, 0 where they have no common unit."""
+    some = weights[weights > 0]
+    for unit in (float(some.min()), 1.0) if some.size else ():
+        times = some / unit
+        if (times == np.rint(times)).all() and times.max() < 2**53:
+            return unit * float(np.gcd.reduce(times.astype(np.int64)))
+    return 0.0
