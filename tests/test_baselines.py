@@ -1,6 +1,7 @@
 """The three baselines against brute force, on every installed solver, and the ways they may be stopped."""
 
 import os
+import re
 import signal
 import threading
 import time
@@ -269,6 +270,16 @@ def test_wrong_parameters_are_refused(wrong, message):
     X, y = table(0)
     with pytest.raises(ValueError, match=message):
         clone(FlowOCTClassifier()).set_params(**wrong).fit(X, y)
+
+
+@pytest.mark.parametrize("kind", CLASSES)
+def test_help_names_every_parameter_and_what_a_fit_leaves(kind):
+    X, y = table(0)
+    model = kind(1, solver="highs").fit(X, y)
+    left = [name for name in vars(model) if name.endswith("_") and name != "n_features_in_"]
+    for name in (*model.get_params(), *left):
+        assert re.search(rf"\b{name}\b", kind.__doc__)
+    assert "Proofs of optimality are realistic at depth 2" in kind.__doc__
 
 
 def test_probabilities_are_the_shares_of_the_leaf():

@@ -210,20 +210,67 @@ def default_memory_limit() -> float:
         return 4e9
 
 
+# What each of the three says of itself is followed by what all have in common.
+COMMON = """
+
+    Columns must be 0/1; identical rows are merged with weights. Proofs of optimality are realistic at depth 2, and
+    deeper where a tree without errors exists; elsewhere what is returned is an incumbent, and
+    `LookaheadTreeClassifier(lookahead="optimal")` finds and proves the best tree much sooner.
+
+    Parameters
+    ----------
+    max_depth : int, default=2
+        The most questions on a path, up to 12.
+    solver : "highs", "scip" or "gurobi"
+        What solves the model.
+    time_limit : float or None, default=60.0
+        Seconds for the whole of `fit`, building included.
+    regularization : float, default=0.0
+        The price λ of a split, from 0 to below 1.
+    warm_start : None, "cart" or "lookahead", default=None
+        The tree to begin from; the answer is never worse.
+    memory_limit : float or None, default=None
+        Bytes that a model may need before it is refused; None for half of the machine's memory.
+
+    Attributes
+    ----------
+    objective_, bound_, gap_ : float
+        (1 - λ) · rows classified as they are - λ · splits, what no tree exceeds, and (bound - objective) / objective.
+    status_ : str
+        "optimal", "time limit reached", "interrupted" (by Ctrl-C or a kill), or what the solver says.
+    nodes_, log_ : int and str
+        The nodes of the search, and what the solver wrote.
+    tree_ : HeapTree
+        The tree in heap order.
+    classes_ : ndarray
+        The classes in the order of `predict_proba`.
+    """
+
+
 class FlowOCTClassifier(_MioTreeClassifier):
-    """FlowOCT: the tree through which the most training rows flow to their class (model in `flow`)."""
+    """FlowOCT: the tree through which the most training rows flow to their class.
+
+    The model is stated in full in `foretree.baselines.flow` and `.skeleton`.
+    """
 
     _formulation = Formulation(flow.entries, flow.build)
 
 
 class BinOCTClassifier(_MioTreeClassifier):
-    """BinOCT for trees that may end early, a reconstruction (model in `binoct`)."""
+    """BinOCT for trees that may end early: few rows, since the datapoints of a split are bounded together.
+
+    A reconstruction, since the text of this variant was not at hand; the model is stated in full in
+    `foretree.baselines.binoct` and `.skeleton`.
+    """
 
     _formulation = Formulation(binoct.entries, binoct.build)
 
 
 class BendersOCTClassifier(_MioTreeClassifier):
-    """BendersOCT: lazy minimum cuts on SCIP and Gurobi, static path cuts on HiGHS (model in `benders`)."""
+    """BendersOCT: FlowOCT by lazy minimum cuts on SCIP (default) and Gurobi, by static path cuts on HiGHS.
+
+    The model is stated in full in `foretree.baselines.benders` and `.skeleton`.
+    """
 
     _formulation = Formulation(benders.entries, benders.build)
 
@@ -259,3 +306,7 @@ class BendersOCTClassifier(_MioTreeClassifier):
             from foretree.baselines import benders_gurobi as lazily  # type: ignore[no-redef]
         solution, skeleton = lazily.solve(task, Limits(clock.left(), check=clock.check), begin)
         return solution, skeleton, 0.0
+
+
+for _kind in (FlowOCTClassifier, BinOCTClassifier, BendersOCTClassifier):
+    _kind.__doc__ = (_kind.__doc__ or "").rstrip() + COMMON
