@@ -287,3 +287,15 @@ def test_budgets_are_spent_on_the_best_columns(seed, at_most):
 
     found = within_budgets([columns[1:]] * 2, [budget], paid, solve)
     assert found.cost == found.bound == brute_budget(X, y, columns, budget, paid)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_one_class_for_everyone_keeps_a_gap_without_any_time(solver):
+    X, group, y = rows(6, n=80, p=4)
+    couplings = EqualizedOddsGap("s", 0.0).couplings(totals(group, y), (0, 1), ("a", "b"))
+    halves = (np.arange(80) < 40, np.arange(80) >= 40)
+    blocks = [block_of(X[half], group[half], y[half], couplings) for half in halves]
+    late = coupled(blocks, couplings, Effort(solver, deadline=0.0))
+    assert max(late.excess) <= 1e-9
+    assert late.cost <= min(np.bincount(y))
+    assert late.bound <= late.cost
