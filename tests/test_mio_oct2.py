@@ -138,6 +138,8 @@ def test_no_cost_is_refused(wrong):
 def test_an_unknown_solver_is_refused_by_name():
     with pytest.raises(ValueError, match="'cplex' is unknown"):
         oct2(np.zeros((2, 1, 1)), "cplex")
+    with pytest.raises(ValueError, match=r"\['highs'\] is unknown: choose one of 'highs', 'scip', 'gurobi'"):
+        oct2(np.zeros((2, 1, 1)), ["highs"])
 
 
 def test_a_point_inside_the_face_of_ties_is_no_tree():
