@@ -1,6 +1,7 @@
 """The three baselines against brute force, on every installed solver, and the ways they may be stopped."""
 
 import os
+import re
 import signal
 import threading
 import time
@@ -17,9 +18,14 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 pytest.importorskip("highspy")
 
 from foretree.baselines import BendersOCTClassifier, BinOCTClassifier, FlowOCTClassifier
+from foretree.baselines.formulation import Formulation
 from foretree.baselines.heap import HeapTree, objective, pruned
 from foretree.baselines.points import merged
-from foretree.mio.solvers import installed
+from foretree.baselines.skeleton import Task
+from foretree.baselines.warm import warm_tree
+from foretree.mio import highs, scip
+from foretree.mio.model import Limits
+from foretree.mio.solvers import installed, solver_named
 
 CLASSES = (BinOCTClassifier, FlowOCTClassifier, BendersOCTClassifier)
 ALL = [
@@ -110,10 +116,6 @@ def test_the_lookahead_tree_is_accepted_as_a_start(kind, solver):
 @pytest.mark.parametrize("kind", CLASSES)
 def test_every_start_satisfies_the_model_it_starts(kind):
     """A start that broke a row would be dropped in silence: check the rows themselves."""
-    from foretree.baselines.formulation import Formulation
-    from foretree.baselines.skeleton import Task
-    from foretree.baselines.warm import warm_tree
-
     assert isinstance(kind._formulation, Formulation)
     for seed in range(3):
         X, y = table(seed, n=25, p=4, n_classes=3)
@@ -147,6 +149,64 @@ def test_a_signal_returns_the_incumbent(number, kind, solver):
     assert model.objective_ >= max(np.bincount(y))
     assert model.bound_ > model.objective_
     assert signal.getsignal(number) is before
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_while_the_model_is_built_returns_the_start(number):
+    X, y = table(4, n=60, p=6)
+
+    def build(task, check):
+        os.kill(os.getpid(), number)
+        check()
+        pytest.fail("building went on")
+
+    class Interrupted(FlowOCTClassifier):
+        _formulation = Formulation(lambda task: 1, build)
+
+    before = signal.getsignal(number)
+    cart = DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, y)
+    model = Interrupted(2, warm_start="cart").fit(X, y)
+    assert model.status_ == "interrupted"
+    assert model.objective_ >= (cart.predict(X) == y).sum()
+    assert signal.getsignal(number) is before
+
+
+class _EnoughError(Exception):
+    pass
+
+
+def _enough():
+    raise _EnoughError
+
+
+def small_model():
+    X, y = table(0, n=12)
+    task = Task(merged(X.astype(bool), y, 2), 2, 0.0)
+    return FlowOCTClassifier._formulation.build(task, lambda: None).model
+
+
+@pytest.mark.parametrize("solver", [name for name in installed() if name != "gurobi"])
+def test_handing_a_model_to_a_solver_can_be_stopped(solver):
+    """Large models take SCIP longer to read than any limit allows."""
+    with pytest.raises(_EnoughError):
+        solver_named(solver)(small_model(), False, Limits(check=_enough))
+
+
+def test_what_reading_a_model_takes_is_taken_from_its_time(monkeypatch):
+    pytest.importorskip("pyscipopt")
+    clock = iter([100.0, 140.0])
+    monkeypatch.setattr(scip, "perf_counter", lambda: next(clock))
+    engine, _ = scip.load_model(small_model(), False, Limits(60.0))
+    assert engine.getParam("limits/time") == 20.0
+
+
+def test_highs_is_told_to_stop_where_it_looks_at_the_clock_alone():
+    engine = highs.load().Highs()
+    engine.setOptionValue("output_flag", False)
+    engine.setOptionValue("time_limit", 60.0)
+    engine.HandleUserInterrupt = True
+    highs._cancel(engine)
+    assert engine.getOptionValue("time_limit")[1] == 0.0
 
 
 def test_fitting_works_where_no_signal_can_be_caught():
@@ -194,6 +254,12 @@ def test_a_column_that_is_not_binary_is_named():
     [
         ({"max_depth": 0}, "max_depth=0"),
         ({"max_depth": 2.0}, "max_depth=2.0"),
+        ({"max_depth": True}, "max_depth=True"),
+        ({"regularization": "much"}, "regularization='much'"),
+        ({"time_limit": "60"}, "time_limit='60': give seconds above 0"),
+        ({"time_limit": float("nan")}, "time_limit=nan"),
+        ({"memory_limit": "1GB"}, "memory_limit='1GB': give bytes above 0"),
+        ({"warm_start": True}, "warm_start=True is unknown"),
         ({"regularization": 1.0}, "regularization=1.0"),
         ({"time_limit": 0}, "time_limit=0"),
         ({"warm_start": "guess"}, "warm_start='guess' is unknown: choose None or one of 'cart', 'lookahead'"),
@@ -204,6 +270,16 @@ def test_wrong_parameters_are_refused(wrong, message):
     X, y = table(0)
     with pytest.raises(ValueError, match=message):
         clone(FlowOCTClassifier()).set_params(**wrong).fit(X, y)
+
+
+@pytest.mark.parametrize("kind", CLASSES)
+def test_help_names_every_parameter_and_what_a_fit_leaves(kind):
+    X, y = table(0)
+    model = kind(1, solver="highs").fit(X, y)
+    left = [name for name in vars(model) if name.endswith("_") and name != "n_features_in_"]
+    for name in (*model.get_params(), *left):
+        assert re.search(rf"\b{name}\b", kind.__doc__)
+    assert "Proofs of optimality are realistic at depth 2" in kind.__doc__
 
 
 def test_probabilities_are_the_shares_of_the_leaf():

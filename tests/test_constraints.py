@@ -6,6 +6,8 @@ import re
 from dataclasses import FrozenInstanceError, fields
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -27,7 +29,7 @@ from foretree.constraints import (
 from foretree.constraints.masks import keep_order
 from foretree.constraints.place import Columns, Finished, Place, read_columns
 from foretree.constraints.reading import check_constraints, faults_of, read_wishes
-from foretree.constraints.sensitive import Grouping
+from foretree.constraints.sensitive import Grouping, read_grouping
 from foretree.encode import Split
 
 NAMES = ("age", "sex", "test", "scan")
@@ -97,6 +99,8 @@ def test_columns_are_found_by_name_or_in_a_nameless_table_by_number():
         nameless.number(2)
     with pytest.raises(ValueError, match="the column 1"):
         COLUMNS.number(1)
+    with pytest.raises(ValueError, match=r"the column array\(\['age', 'sex'\]"):
+        COLUMNS.number(np.array(["age", "sex"]))
 
 
 def test_wishes_are_values():
@@ -124,6 +128,9 @@ def test_wishes_are_values():
         (lambda: AcquisitionCost({"a": -1}, 2), "the cost of 'a' is -1 and must be a number of at least 0"),
         (lambda: AcquisitionCost({"a": 1}, float("nan")), "at_most is nan"),
         (lambda: AcquisitionCost({"a": 1}, 2, per="leaf"), "per='leaf' must be 'path' or 'tree'"),
+        (lambda: AcquisitionCost([1, 2], 3), r"costs=\[1, 2\] must map columns to what they cost"),
+        (lambda: Forbidden(None), "Forbidden: None is no list; pass lists of names"),
+        (lambda: Interaction(3), "Interaction: 3 is no list; pass lists of names"),
         (lambda: Monotone("a", "up"), "direction='up' must be 'increasing' or 'decreasing'"),
         (lambda: Forbidden([("a", "b", "c")]), "is no pair"),
         (lambda: Forbidden("ab"), "'a' is one name; pass lists of names"),
@@ -192,6 +199,10 @@ def test_an_empty_group_and_an_unknown_class_are_refused():
         EqualOpportunityGap("s").couplings(np.array([[1.0, 2.0], [3.0, 0.0]]), (0, 1), "ab")
     with pytest.raises(ValueError, match="the class 'maybe'"):
         RecallFloor("maybe", 0.5).couplings(np.ones((1, 2)), ("no", "yes"), ("all",))
+    with pytest.raises(ValueError, match=r"the class array\(\[0, 1\]\)"):
+        RecallFloor(np.arange(2), 0.5).couplings(np.ones((1, 2)), (0, 1), ("all",))
+    with pytest.raises(ValueError, match="no row of the class 'yes' has any weight"):
+        RecallFloor("yes", 0.5).couplings(np.array([[3.0, 0.0]]), ("no", "yes"), ("all",))
 
 
 def wishes_of(constraints, n=12, names=NAMES):
@@ -233,6 +244,40 @@ def test_what_is_missed_is_said_with_its_amount():
     assert "RecallFloor: the share of 1 that is said to be so is" in recall
     assert "must be at least 0.9" in recall
     assert budget == "FeatureBudget: the number of columns asked is 2 and must be at most 1."
+
+
+# ---- sensitive attributes
+
+
+def test_a_series_of_the_name_is_the_column():
+    X, values = pd.DataFrame({"age": [1, 2, 3, 4]}), ["p", "q", "p", "p"]
+    for beside in (pd.Series(values, name="sex"), pl.Series("sex", values)):
+        grouping = read_grouping("sex", X, beside, 4)
+        assert [grouping.labels[code] for code in grouping.codes] == values
+        with pytest.raises(ValueError, match="'race' is neither in X nor"):
+            read_grouping("race", X, beside, 4)
+    assert read_grouping("age", X, pd.Series(values, name="sex"), 4).labels == (1, 2, 3, 4)
+
+
+@pytest.mark.parametrize(
+    ("beside", "sentence"),
+    [
+        ("sex", r"fit\(sensitive='sex'\) is a name, and data are wanted there; .*: ParityGap\('sex', ...\)"),
+        ((i % 2 for i in range(4)), "was given a generator; pass an array of one group a row"),
+        ({0, 1}, "was given a set; pass an array"),
+        (3, "was given a int; pass an array"),
+        (np.array(3), "was given a ndarray; pass an array"),
+    ],
+)
+def test_what_holds_no_groups_is_refused(beside, sentence):
+    for name in (None, "sex"):
+        with pytest.raises(ValueError, match=sentence):
+            read_grouping(name, np.zeros((4, 1)), beside, 4)
+
+
+def test_a_name_that_is_no_name_is_not_found():
+    with pytest.raises(ValueError, match="is neither in X nor"):
+        read_grouping(np.array(["age"]), pd.DataFrame({"age": [1, 2]}), None, 2)
 
 
 # ---- finished trees

@@ -446,6 +446,30 @@ def test_before_fitting_nothing_is_said():
         assert not hasattr(model, name)
 
 
+def test_a_fit_that_fails_leaves_no_tree_behind():
+    from sklearn.exceptions import NotFittedError
+
+    from foretree.constraints import RecallFloor
+
+    x, y = np.eye(4, dtype=int)[[0, 1, 2, 3, 0, 1]], np.array([0, 1, 0, 1, 1, 0])
+    impossible = [RecallFloor(0, 1.0), RecallFloor(1, 1.0)]
+    for model in (LookaheadTreeClassifier(), LookaheadTreeClassifier().fit(x, y)):
+        model.set_params(constraints=impossible)
+        with pytest.raises(ValueError, match="does not keep"):
+            model.fit(x, y)
+        with pytest.raises(NotFittedError):
+            model.predict(x)
+
+
+def test_an_empty_list_of_constraints_takes_the_way_without_any(monkeypatch):
+    import foretree.constrained
+
+    monkeypatch.setattr(foretree.constrained, "grow_constrained", lambda *_: pytest.fail("the slow way"))
+    x, y = np.eye(4, dtype=int)[[0, 1, 2, 3, 0, 1]], np.array([0, 1, 0, 1, 1, 0])
+    for none in (None, [], ()):
+        assert LookaheadTreeClassifier(constraints=none).fit(x, y).get_n_leaves() > 1
+
+
 # ---- in scikit-learn's company
 
 

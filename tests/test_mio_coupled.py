@@ -179,6 +179,23 @@ def test_what_cannot_be_written_down_is_left_open_not_denied(monkeypatch, n_pair
     assert whole.bound == whole.cost
 
 
+def test_many_couplings_make_fewer_pairs(monkeypatch):
+    """Each pair has a value for every coupling, and all of them must fit in memory."""
+    X, group, y = rows(1, n=300, p=8)
+    couplings = EqualizedOddsGap("s", 0.01).couplings(totals(group, y), (0, 1), ("a", "b"))
+    blocks = [
+        block_of(X[part][:, :7], group[part], y[part], couplings) for part in (X[:, 7] == 0, X[:, 7] == 1)
+    ]
+    written = []
+    real = merge._Pairs.within
+    monkeypatch.setattr(merge, "MOST_NUMBERS", 1_000)
+    monkeypatch.setattr(
+        merge._Pairs, "within", lambda self, margin: written.append(real(self, margin)) or written[-1]
+    )
+    coupled(blocks, couplings, Effort(grain=1.0))
+    assert 0 < max(len(pairs) for pairs in written) <= 500
+
+
 def test_plans_that_are_known_are_never_lost():
     X, group, y = rows(2, n=80, p=4)
     couplings = parity(group, y, 0.02)
@@ -287,3 +304,15 @@ def test_budgets_are_spent_on_the_best_columns(seed, at_most):
 
     found = within_budgets([columns[1:]] * 2, [budget], paid, solve)
     assert found.cost == found.bound == brute_budget(X, y, columns, budget, paid)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_one_class_for_everyone_keeps_a_gap_without_any_time(solver):
+    X, group, y = rows(6, n=80, p=4)
+    couplings = EqualizedOddsGap("s", 0.0).couplings(totals(group, y), (0, 1), ("a", "b"))
+    halves = (np.arange(80) < 40, np.arange(80) >= 40)
+    blocks = [block_of(X[half], group[half], y[half], couplings) for half in halves]
+    late = coupled(blocks, couplings, Effort(solver, deadline=0.0))
+    assert max(late.excess) <= 1e-9
+    assert late.cost <= min(np.bincount(y))
+    assert late.bound <= late.cost

@@ -138,6 +138,8 @@ def test_no_cost_is_refused(wrong):
 def test_an_unknown_solver_is_refused_by_name():
     with pytest.raises(ValueError, match="'cplex' is unknown"):
         oct2(np.zeros((2, 1, 1)), "cplex")
+    with pytest.raises(ValueError, match=r"\['highs'\] is unknown: choose one of 'highs', 'scip', 'gurobi'"):
+        oct2(np.zeros((2, 1, 1)), ["highs"])
 
 
 def test_a_point_inside_the_face_of_ties_is_no_tree():
@@ -146,6 +148,42 @@ def test_a_point_inside_the_face_of_ties_is_no_tree():
     middle = Solution(np.full(model.objective.size, 0.25), 0.0, 0.0, "optimal")
     with pytest.raises(ArithmeticError, match="simplex"):
         read_plan(costs, labels, middle)
+
+
+@pytest.mark.parametrize("solver", installed())
+@pytest.mark.parametrize("relax", [True, False])
+@pytest.mark.parametrize("unit", [2.0**-80, 2.0**90])
+def test_the_unit_of_costs_changes_nothing(solver, relax, unit):
+    """Solvers compare with fixed tolerances, and refuse what is too large."""
+    costs = np.random.default_rng(1).random((2, 12, 12))
+    costs[0, 3] = np.inf
+    plan, other = oct2(costs, solver, relax), oct2(unit * costs, solver, relax)
+    assert (other.root, other.low, other.high, other.cost) == (
+        plan.root,
+        plan.low,
+        plan.high,
+        unit * plan.cost,
+    )
+    assert plan.cost == costs.min(axis=2).sum(axis=0).min()
+
+
+def test_a_tie_break_of_another_shape_is_refused():
+    with pytest.raises(ValueError, match=r"a tie break has shape \(2, 3, 3\): it needs that of costs"):
+        oct2(np.zeros((2, 4, 4)), tie_breaks=[np.zeros((2, 3, 3))])
+
+
+def test_an_incumbent_is_no_optimum():
+    """A tree that a solver holds when it is stopped need not be the best."""
+    costs = np.ones((2, 2, 2))
+    _, labels = oct2_model(costs)
+    tree = np.isin(labels, [0]).all(axis=1) | (labels == [1, 0, 0]).all(axis=1)
+    assert read_plan(costs, labels, Solution(tree * 1.0, 2.0, 2.0, "optimal")).root == 0
+    with pytest.raises(TimeoutError, match=r"\[OCT-2\] was not solved to the end in the time given"):
+        read_plan(costs, labels, Solution(tree * 1.0, 2.0, 0.0, "time limit reached"))
+    with pytest.raises(KeyboardInterrupt):
+        read_plan(costs, labels, Solution(tree * 1.0, 2.0, 0.0, "interrupted"))
+    with pytest.raises(TimeoutError, match="relax=True, whose optimum is the same"):
+        oct2(np.random.default_rng(0).random((2, 60, 60)), relax=False, time_limit=0.0)
 
 
 @pytest.mark.parametrize(

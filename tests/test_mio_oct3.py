@@ -98,6 +98,12 @@ def test_a_root_that_repeats_is_the_two_level_tree_of_that_side():
     assert oct3(two_levels).cost == oct2(costs).cost
 
 
+@pytest.mark.parametrize("unit", [2.0**-80, 2.0**90])
+def test_the_unit_of_costs_changes_nothing(unit):
+    costs3 = np.random.default_rng(2).random((2, 2, 4, 4, 4))
+    assert oct3(unit * costs3).cost == unit * oct3(costs3).cost == unit * closed(costs3)
+
+
 @pytest.mark.parametrize("shape", [(2, 2, 3, 3), (2, 1, 3, 3, 3), (2, 2, 3, 3, 4), (2, 2, 0, 0, 0)])
 def test_another_shape_is_refused(shape):
     with pytest.raises(ValueError, match="shape"):

@@ -1,4 +1,5 @@
 import tracemalloc
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -91,6 +92,35 @@ def test_table_bounds_never_exceed_table_costs(loss, n, p, n_classes, seed):
             for s in (0, 1)
         ]
         assert exact == pytest.approx(loss(np.array(leaves)).reshape(p, 2).sum(axis=1))
+
+
+@pytest.mark.parametrize("unit", [2.0**-80, 2.0**90])
+def test_the_unit_of_costs_changes_nothing(unit):
+    costs = np.random.default_rng(0).random((2, 20, 20))
+    priced = priced_oct2(ArraySource(unit * costs, unit * 0.1))
+    assert priced.plan.cost == unit * costs.min(axis=2).sum(axis=0).min()
+    assert proven(
+        costs, replace(priced, prices=priced.prices / unit, plan=priced_oct2(ArraySource(costs, 0.1)).plan)
+    )
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "sentence"),
+    [
+        ([[0, 1], [1, 2]], [0, 1], "X must hold nothing but 0 and 1"),
+        (
+            [[0, 1], [1, 0]],
+            ["a", "b"],
+            r"y must number the classes from 0: np.unique\(y, return_inverse=True\)",
+        ),
+        ([[0, 1], [1, 0]], [-1, 1], "y must number the classes from 0"),
+        ([[0, 1], [1, 0]], [0, 1, 1], r"X has shape \(2, 2\) and y \(3,\)"),
+        ([0, 1], [0, 1], r"X has shape \(2,\)"),
+    ],
+)
+def test_a_table_that_is_not_binary_or_numbered_is_refused(X, y, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        TableSource.of(X, y, gini)
 
 
 def test_too_many_classes_for_the_corner_bound_are_refused():

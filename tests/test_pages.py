@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import foretree.constraints
@@ -18,6 +19,16 @@ def test_the_examples_of_constraints_print_what_the_page_shows(capsys):
             exec(block, scope)
         else:
             assert capsys.readouterr().out == block
+
+
+def test_the_examples_of_formulations_run():
+    for solver in ("highspy", "pyscipopt"):
+        pytest.importorskip(solver)
+    X = np.random.default_rng(0).integers(0, 2, (60, 4))
+    scope = {"X": X, "y": X[:, 0] ^ X[:, 1]}
+    for block in re.findall(r"```python\n(.*?)```", (DOCS / "mio.md").read_text(), re.DOTALL):
+        exec(block, scope)
+    assert scope["model"].gap_ == 0
 
 
 @pytest.mark.parametrize(

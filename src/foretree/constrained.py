@@ -174,7 +174,7 @@ def _task(rows: PackedRows, target: Target, wishes: Wishes, loss: Loss, plan: Gr
     known = prices is not None or loss is LOSSES["misclassification"]
     return Task(
         memory,
-        wishes,
+        _as_counted(wishes, target, memory.total(())[0]),
         loss,
         target.factors,
         prices,
@@ -183,6 +183,18 @@ def _task(rows: PackedRows, target: Target, wishes: Wishes, loss: Loss, plan: Gr
         grain if known else 0.0,
         float((target.factors[target.codes] * weights).sum()),
     )
+
+
+def _as_counted(wishes: Wishes, target: Target, counted: Floats) -> Wishes:
+    """Return the wishes in the weights that groups count: fractions keep 30 digits, which no exact gap survives."""
+    if target.row_weights is None or not wishes.couplings:
+        return wishes
+    totals = np.zeros((wishes.n_groups, target.factors.size))
+    np.add.at(totals, (wishes.groups, target.codes), target.row_weights)
+    counted = counted.reshape(totals.shape)
+    factors = np.divide(totals, counted, out=np.ones_like(totals), where=counted > 0)[..., None]
+    couplings = tuple(replace(c, coefficients=c.coefficients * factors) for c in wishes.couplings)
+    return replace(wishes, couplings=couplings)
 
 
 def _faults(rows: PackedRows, target: Target, wishes: Wishes, tree: Tree) -> list[str]:

@@ -122,6 +122,8 @@ class LookaheadTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         or a table with columns that the constraints name.
         """
         began = perf_counter()
+        # What a fit that fails leaves behind is no tree, least of all the one before.
+        self.__dict__.pop("tree_", None)
         _check_parameters(self)
         row_weights = read_row_weights(sample_weight, X)
         rows = self._read_table(X, y, row_weights)
@@ -147,7 +149,7 @@ class LookaheadTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
             None if self.time_limit is None else max(0.0, self.time_limit - (perf_counter() - began)),
         )
         loss = resolve_loss(self.loss, max_depth, classes.size)
-        if self.constraints is None and self.solver == "closed":
+        if self.solver == "closed" and self._wishes_nothing():
             grown = grow_rows(grouped, loss, plan, self.n_jobs, bool(self.verbose))
         else:
             target = Target(classes, codes, factors, row_weights)
@@ -169,6 +171,11 @@ class LookaheadTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
             )
         return self
 
+    def _wishes_nothing(self) -> bool:
+        return self.constraints is None or (
+            isinstance(self.constraints, list | tuple) and not self.constraints
+        )
+
     def _grow_constrained(
         self, rows: PackedRows, target: Target, loss: Loss, plan: GrowthPlan, beside: Any
     ) -> Grown:
@@ -181,7 +188,7 @@ class LookaheadTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
             self.constraints,
             self.solver,
             self.loss,
-            constrained.read_columns(self._feature_names(), self.splits_),
+            constrained.read_columns(self._feature_names(), self._splits()),
             lambda name: constrained.read_grouping(name, X, sensitive, rows.n_rows),
             self.n_jobs,
         )
@@ -273,10 +280,7 @@ class LookaheadTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
     def splits_(self) -> tuple[Split, ...]:
         """The questions the tree chose among."""
         check_is_fitted(self)
-        if self.encoder_ is not None:
-            splits: tuple[Split, ...] = self.encoder_.splits_
-            return splits
-        return tuple(Split(name, j, "true", 1) for j, name in enumerate(self._feature_names()))
+        return self._splits()
 
     @property
     def feature_importances_(self) -> Floats:
@@ -316,11 +320,21 @@ class LookaheadTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
             for node in range(tree.n_nodes)
         ]
 
+    def __sklearn_is_fitted__(self) -> bool:
+        """Tell whether there is a tree."""
+        return hasattr(self, "tree_")
+
     def __sklearn_tags__(self) -> Any:
         """Say what inputs are fit: missing values, strings and categories are, sparse matrices are not."""
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
+
+    def _splits(self) -> tuple[Split, ...]:
+        if self.encoder_ is not None:
+            splits: tuple[Split, ...] = self.encoder_.splits_
+            return splits
+        return tuple(Split(name, j, "true", 1) for j, name in enumerate(self._feature_names()))
 
     def _feature_names(self) -> list[str]:
         names = getattr(self, "feature_names_in_", None)

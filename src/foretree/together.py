@@ -11,7 +11,7 @@ from time import perf_counter
 
 import numpy as np
 
-from foretree.constraints.place import Floats, Integers, Mask
+from foretree.constraints.place import Finished, Floats, Integers, Mask
 from foretree.constraints.reading import PathMasks, Wishes
 from foretree.costs import Limits, cell_rows, cell_weights
 from foretree.counts import PairCounts, Path, Rows
@@ -172,10 +172,22 @@ def _open(task: Task, node: _Node, counts: PairCounts, steps: int) -> None:
         costs,
         task.values(node.cells),
         allowed.take(node.splits, axis=1).take(node.splits, axis=2),
-        task.costs(counts.total),
+        _leaf_costs(task, node, counts.total),
         task.values(counts.total),
     )
     node.seconds += perf_counter() - began
+
+
+def _leaf_costs(task: Task, node: _Node, counts: Floats) -> Floats:
+    """Return what a node costs as a leaf, by the class it says (D,).
+
+    A root that must ask something costs twice as much: where its question gains nothing, a leaf of the
+    same class would else be as good.
+    """
+    costs = task.costs(counts)
+    bare = Finished(task.wishes.columns, ((),), task.class_weights(counts)[None, :])
+    must_ask = not node.path and any(wish.faults(bare) for wish in task.wishes.constraints)
+    return costs + costs.max() if must_ask else costs
 
 
 def _pure_branches(task: Task, cells: Floats) -> Mask:
@@ -405,5 +417,10 @@ def _priced(task: Task, counts: Floats, said: Integers) -> Floats:
 
 
 def grain_of(weights: Floats) -> float:
-    """Return the least difference between sums of such weights, 0 where they are not whole."""
-    return 1.0 if bool((weights == np.rint(weights)).all()) else 0.0
+    """Return the least difference between sums of such weights, 0 where they have no common unit."""
+    some = weights[weights > 0]
+    for unit in (float(some.min()), 1.0) if some.size else ():
+        times = some / unit
+        if (times == np.rint(times)).all() and times.max() < 2**53:
+            return unit * float(np.gcd.reduce(times.astype(np.int64)))
+    return 0.0

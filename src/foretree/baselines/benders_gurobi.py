@@ -1,6 +1,5 @@
 """BendersOCT on Gurobi: minimum cuts from its lazy-constraint callback."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,12 +11,10 @@ from foretree.mio import gurobi
 from foretree.mio.model import Limits, Solution
 
 
-def solve(
-    task: Task, limits: Limits, begin: HeapTree | None, check: Callable[[], None]
-) -> tuple[Solution, Skeleton]:
+def solve(task: Task, limits: Limits, begin: HeapTree | None) -> tuple[Solution, Skeleton]:
     """Solve the task; `begin` is offered as the first incumbent."""
     gurobipy = gurobi.load()
-    builder, master = build_master(task, check)
+    builder, master = build_master(task, limits.check)
     engine, columns = gurobi.load_model(gurobipy, builder.model(), False, limits)
     engine.Params.LazyConstraints = 1
     engine.update()

@@ -16,12 +16,10 @@ from foretree.mio.model import Limits, Solution
 ROOT_ROUNDS, NODE_ROUNDS, WORTH_CUTTING = 200, 2, 0.002
 
 
-def solve(
-    task: Task, limits: Limits, begin: HeapTree | None, check: Callable[[], None]
-) -> tuple[Solution, Skeleton]:
+def solve(task: Task, limits: Limits, begin: HeapTree | None) -> tuple[Solution, Skeleton]:
     """Solve the task; `begin` is offered as the first incumbent."""
     pyscipopt = scip.load()
-    builder, master = build_master(task, check)
+    builder, master = build_master(task, limits.check)
     engine, columns = scip.load_model(builder.model(), False, limits)
     # SCIP sees no cut yet: symmetries and dual arguments of what it does see would be wrong.
     engine.setParam("misc/usesymmetry", 0)

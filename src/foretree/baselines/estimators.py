@@ -1,9 +1,10 @@
 """The three mixed-integer baselines as scikit-learn classifiers over binary columns."""
 
 import os
+import threading
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -17,6 +18,7 @@ from foretree.baselines.heap import HeapTree, grown, objective, pruned
 from foretree.baselines.points import Floats, Indices, Points, as_binary, merged
 from foretree.baselines.skeleton import Skeleton, Task, read_skeleton
 from foretree.baselines.warm import STARTS, warm_tree
+from foretree.mio.interrupt import noticed_signals
 from foretree.mio.model import Limits, Solution
 from foretree.mio.solvers import solver_named
 
@@ -25,28 +27,30 @@ from foretree.mio.solvers import solver_named
 BYTES_PER_ENTRY = 400
 
 
-class _OutOfTimeError(Exception):
-    """The clock ran out while the model was being built."""
+class _StoppedError(Exception):
+    """The clock ran out, or a signal came, while the model was being built; says what `status_` will say."""
 
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """When the time limit ends; building counts."""
+    """When the time limit ends; building counts. `asked` is set by a signal to stop."""
 
     end: float
+    asked: threading.Event
 
     def left(self) -> float:
         """The seconds left, at least 0."""
         return max(0.0, self.end - time.monotonic())
 
     def check(self) -> None:
-        """Give up building once the time is over."""
+        """Give up building once the time is over, or at a signal."""
+        if self.asked.is_set():
+            raise _StoppedError("interrupted")
         if time.monotonic() > self.end:
-            raise _OutOfTimeError
+            raise _StoppedError("time limit reached while building")
 
 
 Answer = tuple[Solution, Skeleton, float]
-SolveTask = Callable[[Task, Clock, HeapTree | None], Answer]
 
 
 class _MioTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scikit-learn is untyped
@@ -74,10 +78,10 @@ class _MioTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
 
     def fit(self, X: Any, y: Any) -> Self:
         """Solve for the best tree on X (n, p) of zeros and ones and classes y (n,)."""
-        clock = Clock(time.monotonic() + (np.inf if self.time_limit is None else self.time_limit))
+        began = time.monotonic()
+        self._check_parameters()
         X, y = validate_data(self, X, y)
         check_classification_targets(y)
-        self._check_parameters()
         self.classes_, labels = np.unique(y, return_inverse=True)
         points = merged(self._binary(X), labels, self.classes_.size)
         task = Task(points, self.max_depth, self.regularization)
@@ -85,7 +89,10 @@ class _MioTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
         begin = None
         if self.warm_start and self.classes_.size > 1:
             begin = pruned(warm_tree(self.warm_start, task), points, self.regularization)
-        self._keep_best(task, begin, self._solved(task, clock, begin))
+        end = np.inf if self.time_limit is None else began + self.time_limit
+        with noticed_signals() as asked:
+            answer = self._solved(task, Clock(end, asked), begin)
+        self._keep_best(task, begin, answer)
         return self
 
     def predict(self, X: Any) -> Any:
@@ -107,14 +114,17 @@ class _MioTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
         return as_binary(X, getattr(self, "feature_names_in_", np.arange(X.shape[1])).tolist())
 
     def _check_parameters(self) -> None:
-        if not isinstance(self.max_depth, (int, np.integer)) or not 1 <= self.max_depth <= 12:
-            raise ValueError(f"max_depth={self.max_depth!r}: these models take depths from 1 to 12.")
-        if not 0.0 <= self.regularization < 1.0:
-            raise ValueError(f"regularization={self.regularization!r}: choose λ from 0 to below 1.")
-        if self.time_limit is not None and not self.time_limit > 0:
-            raise ValueError(f"time_limit={self.time_limit!r}: give seconds above 0, or None for no limit.")
+        depth, price = self.max_depth, self.regularization
+        if isinstance(depth, bool) or not isinstance(depth, (int, np.integer)) or not 1 <= depth <= 12:
+            raise ValueError(f"max_depth={depth!r}: these models take depths from 1 to 12.")
+        if not isinstance(price, Real) or not 0.0 <= float(price) < 1.0:
+            raise ValueError(f"regularization={price!r}: choose λ from 0 to below 1.")
+        for name, unit in (("time_limit", "seconds"), ("memory_limit", "bytes")):
+            limit = getattr(self, name)
+            if limit is not None and not (isinstance(limit, Real) and float(limit) > 0):
+                raise ValueError(f"{name}={limit!r}: give {unit} above 0, or None for no limit of your own.")
         # scikit-learn's own word for no warm start is False.
-        if self.warm_start not in (None, False, *STARTS):
+        if not (self.warm_start is None or self.warm_start is False or self.warm_start in STARTS):
             known = ", ".join(map(repr, STARTS))
             raise ValueError(f"warm_start={self.warm_start!r} is unknown: choose None or one of {known}.")
         solver_named(self.solver)
@@ -132,25 +142,26 @@ class _MioTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
     def _bytes(self, task: Task) -> int:
         return self._formulation.entries(task) * BYTES_PER_ENTRY
 
-    def _solved(self, task: Task, clock: Clock, begin: HeapTree | None) -> Answer | None:
-        """The solver's answer, or None where the time ended before the model was built."""
+    def _solved(self, task: Task, clock: Clock, begin: HeapTree | None) -> Answer | str:
+        """The solver's answer, or what ended the building before the model was there."""
         try:
             return self._solve(task, clock, begin)
-        except _OutOfTimeError:
-            return None
+        except _StoppedError as stopped:
+            return str(stopped)
 
     def _solve(self, task: Task, clock: Clock, begin: HeapTree | None) -> Answer:
         built = self._formulation.build(task, clock.check)
         start = None if begin is None else built.start(begin)
-        solution = solver_named(self.solver)(built.model, False, Limits(clock.left(), start))
+        solution = solver_named(self.solver)(built.model, False, Limits(clock.left(), start, clock.check))
         return solution, built.skeleton, built.offset
 
-    def _keep_best(self, task: Task, begin: HeapTree | None, answer: Answer | None) -> None:
+    def _keep_best(self, task: Task, begin: HeapTree | None, answer: Answer | str) -> None:
         points, price = task.points, self.regularization
         found = [stump(task)] if begin is None else [begin]
         bound = (1.0 - price) * float(points.weights.max(axis=1).sum())
-        self.status_, self.nodes_, self.log_ = "time limit reached while building", 0, ""
-        if answer is not None:
+        if isinstance(answer, str):
+            self.status_, self.nodes_, self.log_ = answer, 0, ""
+        else:
             solution, skeleton, offset = answer
             if solution.values is not None:
                 found.append(pruned(read_skeleton(skeleton, solution.values), points, price))
@@ -199,20 +210,67 @@ def default_memory_limit() -> float:
         return 4e9
 
 
+# What each of the three says of itself is followed by what all have in common.
+COMMON = """
+
+    Columns must be 0/1; identical rows are merged with weights. Proofs of optimality are realistic at depth 2, and
+    deeper where a tree without errors exists; elsewhere what is returned is an incumbent, and
+    `LookaheadTreeClassifier(lookahead="optimal")` finds and proves the best tree much sooner.
+
+    Parameters
+    ----------
+    max_depth : int, default=2
+        The most questions on a path, up to 12.
+    solver : "highs", "scip" or "gurobi"
+        What solves the model.
+    time_limit : float or None, default=60.0
+        Seconds for the whole of `fit`, building included.
+    regularization : float, default=0.0
+        The price λ of a split, from 0 to below 1.
+    warm_start : None, "cart" or "lookahead", default=None
+        The tree to begin from; the answer is never worse.
+    memory_limit : float or None, default=None
+        Bytes that a model may need before it is refused; None for half of the machine's memory.
+
+    Attributes
+    ----------
+    objective_, bound_, gap_ : float
+        (1 - λ) · rows classified as they are - λ · splits, what no tree exceeds, and (bound - objective) / objective.
+    status_ : str
+        "optimal", "time limit reached", "interrupted" (by Ctrl-C or a kill), or what the solver says.
+    nodes_, log_ : int and str
+        The nodes of the search, and what the solver wrote.
+    tree_ : HeapTree
+        The tree in heap order.
+    classes_ : ndarray
+        The classes in the order of `predict_proba`.
+    """
+
+
 class FlowOCTClassifier(_MioTreeClassifier):
-    """FlowOCT: the tree through which the most training rows flow to their class (model in `flow`)."""
+    """FlowOCT: the tree through which the most training rows flow to their class.
+
+    The model is stated in full in `foretree.baselines.flow` and `.skeleton`.
+    """
 
     _formulation = Formulation(flow.entries, flow.build)
 
 
 class BinOCTClassifier(_MioTreeClassifier):
-    """BinOCT for trees that may end early, a reconstruction (model in `binoct`)."""
+    """BinOCT for trees that may end early: few rows, since the datapoints of a split are bounded together.
+
+    A reconstruction, since the text of this variant was not at hand; the model is stated in full in
+    `foretree.baselines.binoct` and `.skeleton`.
+    """
 
     _formulation = Formulation(binoct.entries, binoct.build)
 
 
 class BendersOCTClassifier(_MioTreeClassifier):
-    """BendersOCT: lazy minimum cuts on SCIP and Gurobi, static path cuts on HiGHS (model in `benders`)."""
+    """BendersOCT: FlowOCT by lazy minimum cuts on SCIP (default) and Gurobi, by static path cuts on HiGHS.
+
+    The model is stated in full in `foretree.baselines.benders` and `.skeleton`.
+    """
 
     _formulation = Formulation(benders.entries, benders.build)
 
@@ -246,5 +304,9 @@ class BendersOCTClassifier(_MioTreeClassifier):
             from foretree.baselines import benders_scip as lazily
         else:
             from foretree.baselines import benders_gurobi as lazily  # type: ignore[no-redef]
-        solution, skeleton = lazily.solve(task, Limits(clock.left()), begin, clock.check)
+        solution, skeleton = lazily.solve(task, Limits(clock.left(), check=clock.check), begin)
         return solution, skeleton, 0.0
+
+
+for _kind in (FlowOCTClassifier, BinOCTClassifier, BendersOCTClassifier):
+    _kind.__doc__ = (_kind.__doc__ or "").rstrip() + COMMON

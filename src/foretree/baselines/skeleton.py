@@ -1,4 +1,13 @@
-"""What the three formulations share: the columns and rows that say what a tree is."""
+"""What the three formulations share: the columns and rows that say what a tree is.
+
+Node v of a full tree of the given depth has the children 2v + 1 (x = 0) and 2v + 2 (x = 1). Binary are b_nf, that
+branch node n asks column f; p_v, that node v is a leaf; w_vc, that leaf v answers class c. λ is the price of a split.
+    Σ_f b_nf + p_n + Σ_{a above n} p_a = 1      every branch node n
+    p_v + Σ_{a above v} p_a = 1                 every bottom node v
+    Σ_c w_vc = p_v                              every node v
+Ours, and it cuts off no best tree: two leaves of one class at the bottom would be no split.
+    w_left(n),c + w_right(n),c <= Σ_f b_nf      every branch node n just above the bottom, every class c
+"""
 
 from dataclasses import dataclass
 

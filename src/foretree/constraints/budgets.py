@@ -51,6 +51,10 @@ class AcquisitionCost(Constraint):
         """Refuse costs that are no numbers."""
         if self.per not in ("path", "tree"):
             raise ValueError(f"AcquisitionCost: per={self.per!r} must be 'path' or 'tree'.")
+        if not isinstance(self.costs, Mapping):
+            raise ValueError(
+                f"AcquisitionCost: costs={self.costs!r} must map columns to what they cost, as in {{'scan': 20}}."
+            )
         for what, value in (
             *((f"the cost of {name!r}", cost) for name, cost in self.costs.items()),
             ("at_most", self.at_most),

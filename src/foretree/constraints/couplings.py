@@ -12,7 +12,7 @@ from foretree.constraints.place import Constraint, Coupling, Floats, Mask, Name
 def class_number(classes: Sequence[Hashable], label: Hashable) -> int:
     """Return the number of a class that a constraint names."""
     known = list(classes)
-    if label not in known:
+    if not isinstance(label, Hashable) or label not in known:
         raise ValueError(f"A constraint names the class {label!r}; the classes are {known}.")
     return known.index(label)
 
@@ -154,8 +154,13 @@ class RecallFloor(_Floor):
     """Of the rows of this class, at least this share is said to be of it."""
 
     def _row(self, totals: Floats, said: int) -> Coupling:
+        weight = totals[:, said].sum()
+        if weight == 0:
+            raise ValueError(
+                f"RecallFloor: no row of the class {self.cls!r} has any weight, so it has no share."
+            )
         coefficients = np.zeros((*totals.shape, totals.shape[1]))
-        coefficients[:, said, said] = 1.0 / totals[:, said].sum()
+        coefficients[:, said, said] = 1.0 / weight
         text = f"RecallFloor: the share of {self.cls!r} that is said to be so"
         return Coupling(text, coefficients, self.at_least, np.inf)
 

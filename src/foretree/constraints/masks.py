@@ -1,5 +1,6 @@
 """Constraints that a node keeps alone: masks on the costs of its pairs of splits."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -48,7 +49,7 @@ class Forbidden(Constraint):
 
     def __post_init__(self) -> None:
         """Read lists of pairs as tuples, and refuse what is no pair."""
-        object.__setattr__(self, "pairs", tuple(_as_names(pair, "Forbidden") for pair in self.pairs))
+        object.__setattr__(self, "pairs", _as_lists(self.pairs, "Forbidden"))
         for pair in self.pairs:
             if len(pair) != 2:
                 raise ValueError(
@@ -89,7 +90,7 @@ class Interaction(Constraint):
 
     def __post_init__(self) -> None:
         """Read lists of groups as tuples."""
-        object.__setattr__(self, "groups", tuple(_as_names(group, "Interaction") for group in self.groups))
+        object.__setattr__(self, "groups", _as_lists(self.groups, "Interaction"))
 
     def allowed(self, place: Place) -> Mask | None:
         """Keep the pairs that some group holds together with the whole path."""
@@ -116,8 +117,14 @@ class Interaction(Constraint):
         return members + [{column} for column in range(len(columns.names)) if column not in named]
 
 
+def _as_lists(groups: object, kind: str) -> tuple[tuple[Name, ...], ...]:
+    if not isinstance(groups, Iterable):
+        raise ValueError(f"{kind}: {groups!r} is no list; pass lists of names, [('age', 'sex'), ...].")
+    return tuple(_as_names(group, kind) for group in groups)
+
+
 def _as_names(group: object, kind: str) -> tuple[Name, ...]:
-    if isinstance(group, str) or not hasattr(group, "__iter__"):
+    if isinstance(group, str) or not isinstance(group, Iterable):
         raise ValueError(f"{kind}: {group!r} is one name; pass lists of names, [('age', 'sex'), ...].")
     return tuple(group)
 

@@ -30,7 +30,7 @@ class Columns:
 
     def number(self, name: Name) -> int:
         """Return a column's number; a table without names has x0, x1, … and knows plain numbers too."""
-        if name in self.names:
+        if isinstance(name, Hashable) and name in self.names:
             return self.names.index(name)
         unnamed = self.names == tuple(f"x{i}" for i in range(len(self.names)))
         if unnamed and isinstance(name, int) and 0 <= name < len(self.names):

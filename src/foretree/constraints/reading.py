@@ -73,11 +73,12 @@ def check_constraints(constraints: Any) -> tuple[Constraint, ...]:
         raise ValueError(
             f"constraints={constraints!r} must be a list of constraints, as in [ParityGap('sex')]."
         )
-    for wish in constraints:
+    wishes = tuple(constraints)
+    for wish in wishes:
         if not isinstance(wish, Constraint):
             hint = ": create it, as in ParityGap('sex')" if isinstance(wish, type) else ""
             raise ValueError(f"constraints holds {wish!r}, which is no constraint{hint}.")
-    return tuple(constraints)
+    return wishes
 
 
 def read_wishes(

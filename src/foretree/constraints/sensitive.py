@@ -25,6 +25,7 @@ class Grouping:
 
 def read_grouping(name: Name | None, X: Any, given: Any, n_rows: int) -> Grouping:
     """Return the groups of a constraint's `sensitive`: from what was given to `fit`, else from the table X."""
+    _refuse_no_data(given)
     if name is None:
         if given is None:
             raise ValueError(
@@ -32,7 +33,10 @@ def read_grouping(name: Name | None, X: Any, given: Any, n_rows: int) -> Groupin
                 "pass the groups to fit(X, y, sensitive=...)."
             )
         return _checked(_one_column(given), n_rows)
-    tables = [] if given is None or _is_one_column(given) else [_beside(given)]
+    is_one_column = given is not None and _is_one_column(given)
+    if is_one_column and getattr(given, "name", None) == name:
+        return _checked(_one_column(given), n_rows)
+    tables = [] if given is None or is_one_column else [_beside(given)]
     for table in (*tables, read_table(X)):
         position = _position(table, name)
         if position is not None:
@@ -41,6 +45,21 @@ def read_grouping(name: Name | None, X: Any, given: Any, n_rows: int) -> Groupin
         f"The sensitive column {name!r} is neither in X nor in what was given to fit(sensitive=...); pass it there if "
         "it is no feature."
     )
+
+
+def _refuse_no_data(given: Any) -> None:
+    if isinstance(given, str):
+        raise ValueError(
+            f"fit(sensitive={given!r}) is a name, and data are wanted there; a column of X is named in the constraint: "
+            f"ParityGap({given!r}, ...)."
+        )
+    is_sized = (
+        hasattr(given, "__len__") and hasattr(given, "__getitem__") and getattr(given, "shape", None) != ()
+    )
+    if given is not None and not is_sized:
+        raise ValueError(
+            f"fit(sensitive=...) was given a {type(given).__name__}; pass an array of one group a row, or a table."
+        )
 
 
 def _beside(given: Any) -> Table:
@@ -52,7 +71,7 @@ def _beside(given: Any) -> Table:
 
 
 def _position(table: Table, name: Name) -> int | None:
-    if name in table.names:
+    if isinstance(name, Hashable) and name in table.names:
         return table.names.index(str(name))
     inside = isinstance(name, int) and not table.named and 0 <= name < len(table.names)
     return name if inside else None  # type: ignore[return-value]

@@ -3,6 +3,7 @@
 import tempfile
 from importlib import import_module
 from pathlib import Path
+from time import perf_counter
 from types import ModuleType
 from typing import Any
 
@@ -23,11 +24,13 @@ def load() -> ModuleType:
 def solve(model: Model, relax: bool, limits: Limits) -> Solution:
     """Solve with HiGHS: an LP by dual simplex to a vertex, anything integral by branch and cut."""
     highspy = load()
+    began = perf_counter()
     engine = highspy.Highs()
     engine.setOptionValue("output_flag", False)
     _pass_model(engine, model, relax)
+    limits.check()
     if np.isfinite(limits.seconds):
-        engine.setOptionValue("time_limit", max(limits.seconds, 0.0))
+        engine.setOptionValue("time_limit", max(limits.seconds - (perf_counter() - began), 0.0))
     if relax or not model.integral.any():
         return _solve_relaxed(highspy, engine)
     return _solve_integral(highspy, engine, limits)
@@ -85,7 +88,7 @@ def _solve_integral(highspy: ModuleType, engine: Any, limits: Limits) -> Solutio
         engine.setOptionValue("log_file", str(log_file))
         engine.setOptionValue("log_to_console", False)
         engine.setOptionValue("output_flag", True)
-        interrupted = run_stoppable(lambda: _run(engine), engine.cancelSolve)
+        interrupted = run_stoppable(lambda: _run(engine), lambda: _cancel(engine))
         engine.setOptionValue("log_file", "")
         log = log_file.read_text() if log_file.exists() else ""
     info, status = engine.getInfo(), engine.getModelStatus()
@@ -99,6 +102,12 @@ def _solve_integral(highspy: ModuleType, engine: Any, limits: Limits) -> Solutio
         max(int(info.mip_node_count), 0),
         log,
     )
+
+
+def _cancel(engine: Any) -> None:
+    engine.cancelSolve()
+    # Presolve and long simplex phases look at the clock alone.
+    engine.setOptionValue("time_limit", 0.0)
 
 
 def _run(engine: Any) -> None:

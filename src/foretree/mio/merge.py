@@ -18,6 +18,8 @@ from foretree.solve import Plan
 # The most pairs that are written down at once, and the most points kept of them.
 MOST_PAIRS = 2_000_000
 MOST_POINTS = 40_000
+# The most numbers that their values may be: with a coupling for every two of many groups, pairs are wide.
+MOST_NUMBERS = 40_000_000
 # Boxes along each coupling, by how many there are.
 BOXES = {1: 16_384, 2: 1_024}
 FEWEST_BOXES = 256
@@ -127,7 +129,7 @@ def points_of(block: Block, duals: Floats, margin: float) -> Points:
         if low.size and high.size:
             once[high] = options.above[low].min()
             pairs.append(_Pairs(options.above[low], options.above[high] - once[high], low, high))
-    margin = _affordable(pairs, margin)
+    margin = _affordable(pairs, margin, len(duals))
     leaves = np.flatnonzero(leaf <= margin)
     trees = np.concatenate([np.empty((0, 2), np.int64), *(pair.within(margin) for pair in pairs)])
     low, high = trees.T
@@ -147,7 +149,7 @@ def points_of(block: Block, duals: Floats, margin: float) -> Points:
 def merged(one: Points, other: Points, margin: float) -> Points:
     """Return the sums of two nodes' points that price at most `margin` above the best."""
     pairs = _Pairs(one.above, other.above, np.arange(one.costs.size), np.arange(other.costs.size))
-    margin = _affordable([pairs], min(margin, one.margin, other.margin))
+    margin = _affordable([pairs], min(margin, one.margin, other.margin), one.width.size)
     picks = pairs.within(margin)
     first, second = picks.T
     return _thinned(
@@ -163,13 +165,14 @@ def merged(one: Points, other: Points, margin: float) -> Points:
     )
 
 
-def _affordable(pairs: Sequence[_Pairs], margin: float) -> float:
+def _affordable(pairs: Sequence[_Pairs], margin: float, n_couplings: int) -> float:
     """Return the largest margin, up to this one, within which there are no more pairs than can be written down."""
 
     def count(within: float) -> int:
         return sum(pair.count(within) for pair in pairs)
 
-    if count(margin) <= MOST_PAIRS:
+    most = min(MOST_PAIRS, MOST_NUMBERS // max(n_couplings, 1))
+    if count(margin) <= most:
         return margin
     low, high = (
         0.0,
@@ -177,7 +180,7 @@ def _affordable(pairs: Sequence[_Pairs], margin: float) -> float:
     )
     for _ in range(24):
         middle = (low + high) / 2
-        low, high = (middle, high) if count(middle) <= MOST_PAIRS else (low, middle)
+        low, high = (middle, high) if count(middle) <= most else (low, middle)
     return low
 
 
@@ -236,7 +239,7 @@ def best_pair_of(
     if len(couplings) == 1:
         return _swept_pair(one, other, couplings[0])
     pairs = _Pairs(one.above, other.above, np.arange(one.costs.size), np.arange(other.costs.size))
-    margin = _affordable([pairs], min(margin, one.margin, other.margin))
+    margin = _affordable([pairs], min(margin, one.margin, other.margin), len(couplings))
     first, second = pairs.within(margin).T
     if not first.size:
         return None, np.inf, margin

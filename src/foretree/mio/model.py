@@ -53,10 +53,14 @@ class Solution:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a solve may spend, and where it begins: `start` gives one value per column, NaN where free."""
+    """What a solve may spend, and where it begins: `start` gives one value per column, NaN where free.
+
+    `check` is called between the steps of handing a model over, and raises what ends that early.
+    """
 
     seconds: float = np.inf
     start: Floats | None = None
+    check: Callable[[], None] = lambda: None
 
 
 class Solver(Protocol):

@@ -11,6 +11,8 @@ from foretree.solve import Plan
 
 # Costs that differ by less, relative to the largest, count as tied: a simplex solver is no more exact.
 TIE = 1e-9
+# What solvers get as the largest cost: their 1e-7 is then far below TIE.
+LARGEST = 2.0**16
 
 
 def oct2(
@@ -27,7 +29,12 @@ def oct2(
     smallest (root, low, high), whatever vertex the solver stops at.
     """
     costs = checked(costs)
-    model, labels = oct2_model(costs)
+    for tie_break in tie_breaks:
+        if np.shape(tie_break) != costs.shape:
+            raise ValueError(
+                f"a tie break has shape {np.shape(tie_break)}: it needs that of costs, {costs.shape}."
+            )
+    model, labels = oct2_model(scaled(costs))
     solution = solver_named(solver)(model, relax, Limits(time_limit))
     return first_tied(costs, read_plan(costs, labels, solution), tie_breaks)
 
@@ -40,6 +47,17 @@ def checked(costs: Floats) -> Floats:
     if np.isnan(costs).any() or np.isneginf(costs).any():
         raise ValueError("costs holds NaN or minus infinity: give finite costs, and inf where forbidden.")
     return costs
+
+
+def scaled(costs: Floats) -> Floats:
+    """The costs times a power of two: solvers compare with fixed tolerances, whatever the unit of costs."""
+    return np.ldexp(costs, -exponent(costs))
+
+
+def exponent(costs: Floats) -> int:
+    """The power of two that brings the largest of the finite costs to about LARGEST."""
+    largest = np.abs(costs[np.isfinite(costs)]).max(initial=0.0)
+    return int(np.frexp(largest / LARGEST)[1]) if largest else 0
 
 
 def oct2_model(costs: Floats) -> tuple[Model, NDArray[np.intp]]:
@@ -77,14 +95,24 @@ def oct2_columns(side: NDArray[np.intp], root: NDArray[np.intp], costs: Floats, 
     )
 
 
+def optimum(name: str, solution: Solution) -> Floats:
+    """The values of a solution that is proven, since an incumbent is no answer here."""
+    if solution.status == "interrupted":
+        raise KeyboardInterrupt
+    if solution.status.startswith("time limit"):
+        raise TimeoutError(
+            f"{name} was not solved to the end in the time given: give more, or relax=True, whose optimum is the same."
+        )
+    if solution.values is None:
+        raise ValueError(f"{name} has no tree ({solution.status}): each needs a forbidden pair.")
+    return solution.values
+
+
 def read_plan(costs: Floats, labels: NDArray[np.intp], solution: Solution) -> Plan:
     """The tree that an integral solution stands for, checked to be one."""
-    if solution.values is None:
-        raise ValueError(
-            f"[OCT-2] has no tree ({solution.status}): each needs a forbidden pair, or the time ran out."
-        )
-    chosen = labels[solution.values > 0.5]
-    fractional = np.abs(solution.values - np.round(solution.values)).max() > 1e-6
+    values = optimum("[OCT-2]", solution)
+    chosen = labels[values > 0.5]
+    fractional = np.abs(values - np.round(values)).max() > 1e-6
     if fractional or chosen.shape[0] != 2 or chosen[0, 1] != chosen[1, 1]:
         raise ArithmeticError("the solver returned a point of [OCT-2] that is no tree: use a simplex solver.")
     (_, root, low), (_, _, high) = chosen.tolist()

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foretree.mio.model import Builder, Floats, Limits, Model, Solution
-from foretree.mio.oct2 import TIE
+from foretree.mio.oct2 import TIE, optimum, scaled
 from foretree.mio.solvers import solver_named
 from foretree.solve import Plan
 
@@ -29,7 +29,7 @@ class Plan3:
 def oct3(costs3: Floats, solver: str = "highs", relax: bool = True, *, time_limit: float = np.inf) -> Plan3:
     """The cheapest three-level tree of `costs3` (2, 2, p, p, p) by [OCT-3], as LP (`relax`) or as MIP."""
     costs3 = checked3(costs3)
-    model, labels = oct3_model(costs3)
+    model, labels = oct3_model(scaled(costs3))
     solution = solver_named(solver)(model, relax, Limits(time_limit))
     return first_tied3(costs3, read_plan3(costs3, labels, solution))
 
@@ -64,12 +64,9 @@ def oct3_model(costs3: Floats) -> tuple[Model, NDArray[np.intp]]:
 
 def read_plan3(costs3: Floats, labels: NDArray[np.intp], solution: Solution) -> Plan3:
     """The tree that an integral solution stands for, checked to be one."""
-    if solution.values is None:
-        raise ValueError(
-            f"[OCT-3] has no tree ({solution.status}): each needs a forbidden pair, or the time ran out."
-        )
-    chosen = labels[solution.values > 0.5]
-    fractional = np.abs(solution.values - np.round(solution.values)).max() > 1e-6
+    values = optimum("[OCT-3]", solution)
+    chosen = labels[values > 0.5]
+    fractional = np.abs(values - np.round(values)).max() > 1e-6
     if fractional or chosen.shape[0] != 4 or len(set(chosen[:, 2])) != 1:
         raise ArithmeticError("the solver returned a point of [OCT-3] that is no tree: use a simplex solver.")
     # argwhere lists the labels sorted, so the four are in the order (r, s) = 00, 01, 10, 11.

@@ -6,7 +6,7 @@ import numpy as np
 
 from foretree.costs import PairCosts
 from foretree.mio.model import Limits
-from foretree.mio.oct2 import first_tied, oct2_model, read_plan
+from foretree.mio.oct2 import first_tied, oct2_model, read_plan, scaled
 from foretree.mio.solvers import solver_named
 from foretree.solve import Plan
 
@@ -22,7 +22,7 @@ def pair_solver(solver: str = "highs", relax: bool = True) -> Callable[[PairCost
         costs = np.where(pairs.separates[None, :, None], pairs.costs, np.inf)
         if not np.isfinite(costs.min(axis=2)).all(axis=0).any():
             return None
-        model, labels = oct2_model(costs)
+        model, labels = oct2_model(scaled(costs))
         plan = read_plan(costs, labels, solve(model, relax, Limits()))
         tie_breaks = [pairs.empty.astype(np.float64)] + ([pairs.ginis] if tie_by_gini else [])
         plan = first_tied(costs, plan, tie_breaks, TOLERANCE * pairs.weight)

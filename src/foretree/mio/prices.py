@@ -11,6 +11,7 @@ import numpy as np
 
 from foretree.constraints.place import Coupling, Floats
 from foretree.mio.blocks import Block, LabelledPlan, Together, cheapest, combined, keeps
+from foretree.mio.oct2 import exponent
 
 # A coupling's excess of 1 costs as much as this many times all rows: paid only where nothing else is left.
 PENALTY = 1e3
@@ -47,7 +48,7 @@ def price(
     met = start if keeps(start) else None
     bound, best_duals, feasible = -np.inf, np.zeros(len(couplings)), True
     for _ in range(MOST_ROUNDS):
-        value, duals, missed = _mixed(pool, (lower, upper), PENALTY * scale)
+        value, duals, missed = _mixed(pool, (lower, upper), scale)
         feasible = missed <= 1e-7
         answers = [cheapest(block, duals, ROOTS) for block in blocks]
         reached = sum(least for _, least in answers) + _earned(duals, lower, upper)
@@ -82,7 +83,7 @@ def _earned(duals: Floats, lower: Floats, upper: Floats) -> float:
 
 
 def _mixed(
-    pool: Sequence[Sequence[LabelledPlan]], bounds: tuple[Floats, Floats], penalty: float
+    pool: Sequence[Sequence[LabelledPlan]], bounds: tuple[Floats, Floats], scale: float
 ) -> tuple[float, Floats, float]:
     """Mix each node's trees at least cost: what it costs, the couplings' duals (m,), and how far they are missed."""
     # SciPy comes with scikit-learn; its HiGHS is quick for such small programs.
@@ -98,11 +99,13 @@ def _mixed(
     # One more column a row makes up for what it misses.
     rows = np.hstack([rows, -np.eye(limits.size)])
     one_each = np.hstack([owner == np.arange(len(pool))[:, None], np.zeros((len(pool), limits.size))])
-    costs = np.concatenate([[plan.cost for plan in plans], np.full(limits.size, penalty)])
+    power = exponent(np.array([scale]))
+    costs = np.concatenate([[plan.cost for plan in plans], np.full(limits.size, PENALTY * scale)])
+    costs = np.ldexp(costs, -power)
     answer = linprog(costs, rows, limits, one_each, np.ones(len(pool)), method="highs-ds")
     if answer.x is None:
         raise ArithmeticError(f"The mixture of trees has no optimum: {answer.message}.")
     duals = np.zeros(lower.size)
     duals[below] += answer.ineqlin.marginals[: below.size]
     duals[above] -= answer.ineqlin.marginals[below.size :]
-    return float(answer.fun), duals, float(answer.x[len(plans) :].sum())
+    return float(np.ldexp(answer.fun, power)), np.ldexp(duals, power), float(answer.x[len(plans) :].sum())

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foretree.mio.model import Floats, Limits
-from foretree.mio.oct2 import TIE, oct2_columns
+from foretree.mio.oct2 import TIE, exponent, oct2_columns
 from foretree.mio.solvers import solver_named
 from foretree.solve import Plan
 
@@ -118,18 +118,21 @@ def _restricted(state: _State, solver: str) -> float:
     if not roots.size:
         return np.inf
     side, place = np.indices((2, roots.size)).reshape(2, -1)
-    model = oct2_columns(side, place, state.least[side, roots[place]], roots.size)
+    costs = state.least[side, roots[place]]
+    power = exponent(costs)
+    model = oct2_columns(side, place, np.ldexp(costs, -power), roots.size)
     solution = solver_named(solver)(model, True, Limits())
     if solution.row_duals is None:
         raise ArithmeticError(f"solver={solver!r} gave no dual prices ({solution.status}): use 'highs'.")
-    pi, mu = solution.row_duals[:2], np.empty(state.least.shape[1])
+    duals = np.ldexp(solution.row_duals, power)
+    pi, mu = duals[:2], np.empty(state.least.shape[1])
     with np.errstate(invalid="ignore"):
         # Any mu between pi-free costs serves a root outside; a forbidden side 0 leaves side 1 to decide.
         mu = np.where(np.isfinite(state.least[0]), state.least[0] - pi[0], pi[1] - state.least[1])
     mu[~np.isfinite(state.least).any(axis=0)] = 0.0
-    mu[roots] = solution.row_duals[2:]
+    mu[roots] = duals[2:]
     state.prices = np.concatenate([pi, mu])
-    return solution.objective
+    return float(np.ldexp(solution.objective, power))
 
 
 def _finished(state: _State, rounds: int) -> Priced:
@@ -157,7 +160,8 @@ class TableSource:
 
     @classmethod
     def of(cls, X: NDArray[np.bool_], y: NDArray[np.intp], loss: Callable[[Floats], Floats]) -> "TableSource":
-        """The source of this table; `loss` maps class counts (..., C) to losses (...)."""
+        """The source of this table; y numbers the classes, `loss` maps class counts (..., C) to losses (...)."""
+        X, y = _checked_table(X, y)
         order = np.argsort(y, kind="stable")
         ends = np.cumsum(np.bincount(y))
         slices = tuple(slice(int(a), int(b)) for a, b in zip(np.append(0, ends[:-1]), ends, strict=True))
@@ -196,3 +200,14 @@ class TableSource:
             inside[:, c] = self.ones[rows][chosen][:, children].sum(axis=0, dtype=np.float64)
         branch = self._branch(side, root)
         return self.loss(inside) + self.loss(branch - inside)
+
+
+def _checked_table(X: NDArray[np.bool_], y: NDArray[np.intp]) -> tuple[NDArray[np.bool_], NDArray[np.intp]]:
+    X, y = np.asarray(X), np.asarray(y)
+    if X.ndim != 2 or y.shape != X.shape[:1]:
+        raise ValueError(f"X has shape {X.shape} and y {y.shape}: they must be (n, p) and (n,).")
+    if not ((X == 0) | (X == 1)).all():
+        raise ValueError("X must hold nothing but 0 and 1.")
+    if y.dtype.kind not in "iub" or (y < 0).any():
+        raise ValueError("y must number the classes from 0: np.unique(y, return_inverse=True)[1] does.")
+    return X.astype(np.bool_), y.astype(np.intp)

@@ -8,6 +8,7 @@ from foretree.constraints.place import Coupling
 from foretree.mio.blocks import Block, LabelledPlan, labelled
 from foretree.mio.merge import Options, plan_from
 from foretree.mio.model import Builder, Limits
+from foretree.mio.oct2 import exponent
 from foretree.mio.solvers import solver_named
 
 # Solvers keep rows to 1e-6; in these units that is 1e-9 of a share.
@@ -25,11 +26,14 @@ def solve_program(
     builder = Builder()
     lower, upper = (np.array([getattr(c, side) for c in couplings]) for side in ("lower", "upper"))
     rows = builder.rows((len(couplings),), ROW_UNIT * lower, ROW_UNIT * upper)
+    power = exponent(
+        np.concatenate([np.append(o.costs, b.leaf_costs) for b, o in zip(blocks, options, strict=True)])
+    )
     numbers = []
     for block, columns in zip(blocks, options, strict=True):
         side, root = columns.labels[:, 0], columns.labels[:, 1]
-        pairs = builder.columns((side.size,), columns.costs, integral=True)
-        leaves = builder.columns(block.leaf_costs.shape, block.leaf_costs, integral=True)
+        pairs = builder.columns((side.size,), np.ldexp(columns.costs, -power), integral=True)
+        leaves = builder.columns(block.leaf_costs.shape, np.ldexp(block.leaf_costs, -power), integral=True)
         branches = builder.rows((2,), 1.0, 1.0)
         builder.entries(branches[:, None], leaves[None, :])
         builder.entries(rows[:, None], leaves[None, :], ROW_UNIT * block.leaf_values)
@@ -41,6 +45,8 @@ def solve_program(
             builder.entries(rows[:, None], pairs[None, :], ROW_UNIT * columns.values)
         numbers.append((pairs, leaves))
     solution = solver_named(solver)(builder.model(), False, Limits(max(seconds, 0.05)))
+    if solution.status == "interrupted":
+        raise KeyboardInterrupt
     if solution.values is None:
         return None, "infeasible" in solution.status
     plans = []

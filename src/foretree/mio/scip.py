@@ -1,8 +1,10 @@
 """`Model` → `Solution` by SCIP."""
 
 import tempfile
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
+from time import perf_counter
 from types import ModuleType
 from typing import Any
 
@@ -37,11 +39,10 @@ def solve(model: Model, relax: bool, limits: Limits) -> Solution:
 def load_model(model: Model, relax: bool, limits: Limits) -> tuple[Any, list[Any]]:
     """A silent SCIP that holds the model, and its columns."""
     pyscipopt = load()
+    began = perf_counter()
     engine = pyscipopt.Model()
     engine.hideOutput()
     engine.setParam("misc/catchctrlc", False)  # signals are noticed in `interrupt`, all alike
-    if np.isfinite(limits.seconds):
-        engine.setParam("limits/time", max(limits.seconds, 0.0))
     columns = [
         engine.addVar(
             lb=model.lower[j],
@@ -51,16 +52,22 @@ def load_model(model: Model, relax: bool, limits: Limits) -> tuple[Any, list[Any
         )
         for j in range(model.objective.size)
     ]
-    _add_rows(pyscipopt, engine, model, columns)
+    _add_rows(pyscipopt, engine, model, columns, limits.check)
+    if np.isfinite(limits.seconds):
+        # SCIP's clock starts when it solves; a large model has taken its time by then.
+        engine.setParam("limits/time", max(limits.seconds - (perf_counter() - began), 0.0))
     return engine, columns
 
 
-def _add_rows(pyscipopt: ModuleType, engine: Any, model: Model, columns: list[Any]) -> None:
+def _add_rows(
+    pyscipopt: ModuleType, engine: Any, model: Model, columns: list[Any], check: Callable[[], None]
+) -> None:
     n_rows, n_columns = model.shape
     owner = np.repeat(np.arange(n_columns), np.diff(model.starts))
     order = np.argsort(model.rows, kind="stable")
     ends = np.cumsum(np.bincount(model.rows, minlength=n_rows))
     for row, chosen in enumerate(np.split(order, ends[:-1])):
+        check()
         low, high = model.row_lower[row], model.row_upper[row]
         expression = pyscipopt.quicksum(model.values[e] * columns[owner[e]] for e in chosen)
         if low == high:

@@ -8,7 +8,7 @@ SOLVERS: dict[str, Solver] = {"highs": highs.solve, "scip": scip.solve, "gurobi"
 
 def solver_named(name: str) -> Solver:
     """The solver of this name."""
-    if name not in SOLVERS:
+    if not isinstance(name, str) or name not in SOLVERS:
         raise ValueError(f"solver={name!r} is unknown: choose one of {', '.join(map(repr, SOLVERS))}.")
     return SOLVERS[name]
 
