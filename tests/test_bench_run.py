@@ -1,13 +1,20 @@
 import io
 import json
+import sys
+from contextlib import nullcontext
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from joblib import parallel
+from joblib._parallel_backends import ThreadingBackend
 
 import bench_fakes
 from foretree.bench import cell, methods, prepare, run
 from foretree.bench.datasets import Source
 from foretree.bench.store import Store, read_cells
+
+BACKENDS = parallel.BACKENDS
 
 
 @pytest.fixture
@@ -126,6 +133,59 @@ def test_workers_give_the_same_rows(source, store, tmp_path):
     ]
     other.close()
     assert tables[0] == tables[1]
+
+
+class OnlyLists(ThreadingBackend):
+    """A backend like Ray's, which hands results back all at once."""
+
+    supports_return_generator = False
+
+
+def test_ray_is_registered_and_gives_its_cells_round_by_round(source, store, monkeypatch):
+    def register_ray():
+        monkeypatch.setitem(BACKENDS, "ray", OnlyLists)
+
+    monkeypatch.setitem(sys.modules, "ray.util.joblib", SimpleNamespace(register_ray=register_ray))
+    stored = []
+    put = Store.put
+    monkeypatch.setattr(bench_fakes.Majority, "predict", lambda self, X: stored.append("did") or X[:, 0])
+    monkeypatch.setattr(Store, "put", lambda self, *rest: stored.append("stored") or put(self, *rest))
+    summary = go(study(source, "fake"), store, run.Workers(2, "ray"))
+    assert summary.counts == {"ok": 6}
+    first = stored.index("stored")
+    assert "did" in stored[first:], "a round is stored before the next one begins"
+
+
+def test_dask_gets_a_client_with_workers_that_may_have_children(source, store, monkeypatch):
+    given = []
+
+    def no_client():
+        raise ValueError("No clients found")
+
+    settings = {}
+    config = SimpleNamespace(get=lambda _name, default: default, set=settings.update)
+    distributed = SimpleNamespace(
+        default_client=no_client, Client=lambda **options: given.append(options) or nullcontext()
+    )
+    monkeypatch.setitem(sys.modules, "distributed", distributed)
+    monkeypatch.setitem(sys.modules, "dask", SimpleNamespace(config=config))
+    monkeypatch.setitem(BACKENDS, "dask", ThreadingBackend)
+    assert go(study(source, "fake"), store, run.Workers(2, "dask")).counts == {"ok": 6}
+    assert (given[0]["n_workers"], given[0]["threads_per_worker"]) == (2, 1)
+    assert settings == {"distributed.worker.daemon": False}
+    config.get = lambda _name, _default: "tcp://elsewhere:8786"
+    go(study(source, "fake", depths=(4,)), store, run.Workers(2, "dask"))
+    assert given[1:] == [{}], "a scheduler that is named is used"
+    distributed.default_client = nullcontext
+    go(study(source, "fake", depths=(5,)), store, run.Workers(2, "dask"))
+    assert len(given) == 2, "a client that is there is used"
+
+
+@pytest.mark.parametrize(("backend", "module"), [("dask", "distributed"), ("ray", "ray.util.joblib")])
+def test_an_absent_backend_is_named_with_the_remedy(source, store, monkeypatch, backend, module):
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(ModuleNotFoundError, match=rf"--backend {backend} needs .*: pip install"):
+        go(study(source, "fake"), store, run.Workers(2, backend))
 
 
 def test_cells_of_another_living_process_are_left_to_it(source, store):

@@ -80,7 +80,7 @@ def _add_run(actions: Any) -> None:
         help="a fit, for methods that search (default: 60; the paper: 1800)",
     )
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="cells at a time (default: 1)")
-    parser.add_argument("--backend", metavar="NAME", help="a joblib backend: loky, threading, dask, ray")
+    parser.add_argument("--backend", choices=["loky", "threading", "dask", "ray"], help="a joblib backend")
     parser.add_argument("--plugin", action="append", default=[], metavar="MODULE", help="registers methods")
     parser.add_argument("--retry", action="store_true", help="do again what failed or ran out of time")
 

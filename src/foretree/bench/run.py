@@ -10,8 +10,10 @@ import sys
 import threading
 import time
 from collections.abc import Generator, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
-from importlib import metadata
+from importlib import import_module, metadata
+from itertools import islice
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -141,15 +143,64 @@ def _mine(store: Store, left: Sequence[cell.Job], progress: _Progress, number: i
 
 def _results(mine: Iterator[cell.Job], workers: Workers) -> Generator[tuple[Key, Outcome], None, None]:
     from joblib import Parallel, delayed, parallel_config
+    from joblib.parallel import get_active_backend
 
     if workers.n_jobs == 1 and workers.backend is None:
-        return (cell.run(job) for job in mine)
+        yield from (cell.run(job) for job in mine)
+        return
     options: dict[str, Any] = {} if workers.backend not in (None, "loky") else {"inner_max_num_threads": 1}
-    with parallel_config(backend=workers.backend or "loky", n_jobs=workers.n_jobs, **options):
+    with (
+        _cluster(workers),
+        parallel_config(backend=workers.backend or "loky", n_jobs=workers.n_jobs, **options),
+    ):
+        if not get_active_backend()[0].supports_return_generator:
+            yield from _rounds(mine, workers.n_jobs)
+            return
         # One job a batch: a kill costs the cells in flight and no more.
         pool = Parallel(return_as="generator_unordered", batch_size=1, pre_dispatch="2*n_jobs")
-        results: Generator[tuple[Key, Outcome], None, None] = pool(delayed(cell.run)(job) for job in mine)
-        return results
+        yield from pool(delayed(cell.run)(job) for job in mine)
+
+
+def _rounds(mine: Iterator[cell.Job], n_jobs: int) -> Generator[tuple[Key, Outcome], None, None]:
+    """Yield results of backends that only give lists (Ray, multiprocessing), as many at a time as workers."""
+    from joblib import Parallel, delayed, effective_n_jobs
+
+    size = effective_n_jobs(n_jobs)
+    with Parallel(batch_size=1) as pool:
+        while round_ := list(islice(mine, size)):
+            yield from pool(delayed(cell.run)(job) for job in round_)
+
+
+def _cluster(workers: Workers) -> Any:
+    """Return what must be open while joblib works over Dask or Ray; nothing for its own backends."""
+    if workers.backend == "ray":
+        try:
+            register = import_module("ray.util.joblib")
+        except ModuleNotFoundError as error:
+            raise ModuleNotFoundError("--backend ray needs Ray: pip install 'ray'") from error
+        register.register_ray()
+        return nullcontext()
+    if workers.backend != "dask":
+        return nullcontext()
+    try:
+        distributed: Any = import_module("distributed")
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError("--backend dask needs Dask: pip install 'distributed'") from error
+    try:
+        return nullcontext(distributed.default_client())
+    except ValueError:
+        return _dask_client(distributed, workers)
+
+
+def _dask_client(distributed: Any, workers: Workers) -> Any:
+    """Return a client of the scheduler that Dask's settings name, else of workers on this machine."""
+    config: Any = import_module("dask").config
+    if config.get("scheduler-address", None) is not None:
+        return distributed.Client()
+    # Workers that are daemons may not start the processes in which isolated methods run.
+    config.set({"distributed.worker.daemon": False})
+    count = None if workers.n_jobs < 0 else workers.n_jobs
+    return distributed.Client(n_workers=count, threads_per_worker=1, dashboard_address=None)
 
 
 class _Heartbeat:
