@@ -6,10 +6,12 @@ import hashlib
 import importlib
 import importlib.metadata
 import importlib.util
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, partial
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 
@@ -106,9 +108,15 @@ def find(name: str) -> Method:
 
 
 def load_plugins(modules: tuple[str, ...]) -> None:
-    """Import the user's modules that register methods."""
+    """Import the user's modules that register methods; they may lie in the current folder."""
+    here = str(Path.cwd())
+    if modules and here not in sys.path:
+        sys.path.append(here)
     for module in modules:
-        importlib.import_module(module)
+        try:
+            importlib.import_module(module)
+        except ModuleNotFoundError as error:
+            raise ModuleNotFoundError(f"--plugin {module}: {error}.") from error
 
 
 def _module(name: str) -> Any:

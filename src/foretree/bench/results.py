@@ -70,16 +70,18 @@ def wide(table: pd.DataFrame, titles: list[str], metric: str) -> pd.DataFrame:
 
 
 def export(store: Path, file: Path) -> None:
-    """Write every cell of a store to a CSV or Parquet file."""
+    """Write every cell of a store to a CSV or Parquet file, making its folder."""
     if not store.is_file():
         raise FileNotFoundError(f"No store at {store}; make one with: foretree bench run --store {store}")
-    cells = read_cells(store)
-    if file.suffix == ".csv":
-        cells.to_csv(file, index=False)
-    elif file.suffix == ".parquet":
-        try:
-            cells.to_parquet(file, index=False)
-        except ImportError as error:
-            raise ModuleNotFoundError("Parquet needs pyarrow: pip install pyarrow") from error
-    else:
+    ending = file.suffix.lower()
+    if ending not in {".csv", ".parquet"}:
         raise ValueError(f"{file} ends in {file.suffix!r}; name a file that ends in .csv or .parquet.")
+    cells = read_cells(store)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    if ending == ".csv":
+        cells.to_csv(file, index=False)
+        return
+    try:
+        cells.to_parquet(file, index=False)
+    except ImportError as error:
+        raise ModuleNotFoundError("Parquet needs pyarrow: pip install pyarrow") from error
