@@ -12,7 +12,7 @@ from joblib._parallel_backends import ThreadingBackend
 import bench_fakes
 from foretree.bench import cell, methods, prepare, run
 from foretree.bench.datasets import Source
-from foretree.bench.store import Store, read_cells
+from foretree.bench.store import Outcome, Store, read_cells
 
 BACKENDS = parallel.BACKENDS
 
@@ -111,6 +111,26 @@ def test_what_failed_can_be_tried_again(source, store):
     listed, _ = run.jobs(broken)
     assert run.todo(store, listed) == []
     assert [job.key.method for job in run.todo(store, listed, retry=True)] == ["fake-broken"] * 2
+    note = "2 cells have no answer from an earlier run (see: foretree bench status); --retry tries again."
+    assert go(broken, store).notes == (note,)
+    again = run.run(broken, store, run.Workers(), io.StringIO(), retry=True)
+    assert (again.counts, again.notes) == ({"failed": 2}, ())
+
+
+def test_a_retry_that_is_stopped_keeps_what_it_did_not_reach(source, store):
+    twice = study(source, "fake-interrupted", depths=(4, 5), folds=(1,))
+    four, five = run.jobs(twice)[0]
+    for job in (four, five):
+        store.put(job.key, Outcome("limit", "unproven", 0.9, 0.9))
+    assert run.run(twice, store, run.Workers(), io.StringIO(), retry=True).stopped
+    assert store.get(four.key) is None, "it was in flight"
+    assert store.get(five.key) == Outcome("limit", "unproven", 0.9, 0.9)
+
+
+def test_a_method_that_ends_the_process_costs_its_cell_alone(source, store, monkeypatch):
+    monkeypatch.setattr(bench_fakes.Majority, "fit", lambda self, X, y: sys.exit("enough"))
+    assert go(study(source, "fake", "cart-g", folds=(1,)), store).counts == {"ok": 2, "failed": 2}
+    assert set(store.cells()["reason"]) == {"", "SystemExit: enough"}
 
 
 def test_an_interrupt_leaves_a_store_that_goes_on(source, store):

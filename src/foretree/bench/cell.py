@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import multiprocessing
+import signal
 import time
 import warnings
 from collections.abc import Callable
@@ -57,12 +58,12 @@ def run(job: Job) -> tuple[Key, Outcome]:
         if not method.isolated:
             _warm_up(method, job, fold)
         return job.key, work(method, job, fold)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         return job.key, _failure(error)
 
 
-def _failure(error: Exception) -> Outcome:
-    return Outcome("failed", f"{type(error).__name__}: {error}"[:500])
+def _failure(error: BaseException) -> Outcome:
+    return Outcome("failed", f"{type(error).__name__}: {error}".removesuffix(": ")[:500])
 
 
 @lru_cache(maxsize=1)
@@ -115,7 +116,7 @@ def _measure(method: methods.Method, job: Job, fold: _Fold) -> Outcome:
         return Outcome("timeout", "no tree but a single leaf within the time limit", fit_seconds=fit_seconds)
     return Outcome(
         "limit" if unproven else "ok",
-        "the time limit came before the proof of optimality" if unproven else "",
+        f"the time limit{_seconds(job.time_limit)} came before the proof of optimality" if unproven else "",
         train_accuracy=_accuracy(fold.train_labels, fitted),
         test_accuracy=_accuracy(fold.test_labels, predicted),
         train_balanced=_balanced(fold.train_labels, fitted),
@@ -126,6 +127,10 @@ def _measure(method: methods.Method, job: Job, fold: _Fold) -> Outcome:
         predict_seconds=predict_seconds,
         peak_bytes=peak_bytes,
     )
+
+
+def _seconds(limit: float | None) -> str:
+    return "" if limit is None else f" of {limit:g} s"
 
 
 def _one_thread() -> Any:
@@ -204,7 +209,7 @@ class _Memory:
 def _send(connection: Connection, work: Callable[[], Outcome]) -> None:
     try:
         outcome = work()
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         outcome = _failure(error)
     connection.send(outcome)
     connection.close()
@@ -241,6 +246,8 @@ def _in_child(method: methods.Method, job: Job, fold: _Fold) -> Outcome:
 
 
 def _child(connection: Connection, method: methods.Method, job: Job, fold: _Fold) -> None:
+    # Ctrl-C reaches the whole group of processes; the parent stops this one.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     # Here, not before the fork: threads that a warm-up started would be missing in the child.
     if method.needs == "foretree":
         _warm_up(method, job, fold)

@@ -19,7 +19,7 @@ from typing import Any, TextIO
 
 from foretree.bench import cell, facts, methods, prepare
 from foretree.bench.datasets import DatasetMissingError, Source
-from foretree.bench.store import CLAIM_SECONDS, Key, Outcome, Store
+from foretree.bench.store import CLAIM_SECONDS, STATUSES, UNFINISHED, Key, Outcome, Store
 
 
 @dataclass(frozen=True)
@@ -45,12 +45,13 @@ class Workers:
 
 @dataclass(frozen=True)
 class Summary:
-    """What a run did: cells by status, what was left to other processes, and sentences to read."""
+    """What a run did of its `n_cells`: by status, what was left to other processes, and sentences to read."""
 
     counts: dict[str, int]
     held_elsewhere: int
     notes: tuple[str, ...]
     stopped: bool = False
+    n_cells: int = 0
 
 
 def jobs(study: Study) -> tuple[list[cell.Job], list[str]]:
@@ -97,22 +98,23 @@ def _dataset_jobs(
 
 def todo(store: Store, listed: Sequence[cell.Job], *, retry: bool = False) -> list[cell.Job]:
     """Return the jobs without a row; with `retry`, those that failed or ran out of time count as undone."""
-    if retry:
-        keys = {job.key for job in listed}
-        store.forget(keys & store.keys(("failed", "timeout", "skipped", "limit")))
-    done = store.keys()
+    done = store.keys(set(STATUSES) - set(UNFINISHED)) if retry else store.keys()
     return [job for job in listed if job.key not in done]
 
 
-def run(study: Study, store: Store, workers: Workers, out: TextIO | None = None) -> Summary:
-    """Do every missing cell and store it the moment it is measured."""
+def run(
+    study: Study, store: Store, workers: Workers, out: TextIO | None = None, *, retry: bool = False
+) -> Summary:
+    """Do every missing cell and store it the moment it is measured; with `retry`, unfinished ones too."""
     listed, notes = jobs(study)
-    left = todo(store, listed)
+    left = todo(store, listed, retry=retry)
+    if not retry:
+        notes += _earlier_failures(store, listed)
     number = store.start_run(shlex.join(["foretree", *sys.argv[1:]]), machine())
     progress = _Progress(out or sys.stderr, left, n_done=len(listed) - len(left))
     stopped = False
     with _Heartbeat(store):
-        results = _results(_mine(store, left, progress, number), workers)
+        results = _results(_mine(store, left, progress, number, time.time() if retry else None), workers)
         try:
             for key, outcome in results:
                 store.put(key, outcome, number)
@@ -124,13 +126,24 @@ def run(study: Study, store: Store, workers: Workers, out: TextIO | None = None)
             progress.close()
             results.close()
     held = 0 if stopped else len(todo(store, left))
-    return Summary(progress.counts, held, tuple(notes), stopped)
+    return Summary(progress.counts, held, tuple(notes), stopped, len(listed))
 
 
-def _mine(store: Store, left: Sequence[cell.Job], progress: _Progress, number: int) -> Iterator[cell.Job]:
+def _earlier_failures(store: Store, listed: Sequence[cell.Job]) -> list[str]:
+    found = len({job.key for job in listed} & store.keys(("failed", "timeout", "skipped")))
+    if not found:
+        return []
+    return [
+        f"{found} cells have no answer from an earlier run (see: foretree bench status); --retry tries again."
+    ]
+
+
+def _mine(
+    store: Store, left: Sequence[cell.Job], progress: _Progress, number: int, retry_before: float | None
+) -> Iterator[cell.Job]:
     """Yield the jobs no other process has, passing over depths below an unanswered one (Section 5.1)."""
     for job in left:
-        if not store.claim(job.key):
+        if not store.claim(job.key, retry_before):
             continue
         shallower = store.unanswered_depth(job.key)
         if shallower is None:
