@@ -235,6 +235,25 @@ def test_memory_is_the_growth_during_fit(source, store):
     assert 25e6 < store.cells()["peak_bytes"].iloc[0] < 60e6
 
 
+def test_code_of_longer_looks_is_loaded_before_the_clock_starts(source, store, monkeypatch):
+    monkeypatch.setattr(cell, "_warm", set())
+    asked = []
+    fit = bench_fakes.Majority.fit
+    monkeypatch.setattr(
+        bench_fakes.Majority,
+        "fit",
+        lambda self, X, y: asked.append((self.setting.depth, X.shape[1])) or fit(self, X, y),
+    )
+    go(study(source, "fake", depths=(2, 3, 4, 6), folds=(1,)), store)
+    wide = prepare.prepared(source).bits.shape[1]
+    assert asked == [
+        *[(2, wide), (2, wide)],
+        *[(2, wide), (3, 8), (3, wide)],
+        *[(2, wide), (4, 8), (4, wide)],
+        (6, wide),
+    ]
+
+
 def test_progress_ends_at_all_cells(source, store):
     out = io.StringIO()
     run.run(study(source, "fake"), store, run.Workers(), out)

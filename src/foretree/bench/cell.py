@@ -23,6 +23,7 @@ from foretree.bench.store import Key, Outcome
 
 Labels = npt.NDArray[np.int64]
 _WARM_UP_ROWS = 256
+_WARM_UP_DEPTH = 4
 _PROVEN = 1e-9
 
 
@@ -77,21 +78,33 @@ def _setting(job: Job) -> methods.Setting:
     return methods.Setting(job.key.depth, job.time_limit, json.loads(job.key.params))
 
 
-_warm: set[tuple[str, int]] = set()
+_warm: set[tuple[str, int, int]] = set()
 
 
 def _warm_up(method: methods.Method, job: Job, fold: _Fold) -> None:
     # The first fit of a process pays for imports and compiled code, which is no method's own time.
     n_classes = len(np.unique(fold.train_labels))
-    if (method.name, n_classes) in _warm:
+    depth = min(job.key.depth, _WARM_UP_DEPTH)
+    if (method.name, n_classes, depth) in _warm:
         return
-    _warm.add((method.name, n_classes))
+    _warm.add((method.name, n_classes, depth))
     rows = np.unique(np.linspace(0, len(fold.train) - 1, _WARM_UP_ROWS).astype(int))
-    setting = replace(_setting(job), depth=min(job.key.depth, 2), time_limit=5.0)
+    _untimed(method, replace(_setting(job), depth=min(depth, 2)), fold.train[rows], fold.train_labels[rows])
+    if depth > 2:
+        # Longer looks have code of their own. A narrow table of noise asks for it in no time.
+        rng = np.random.default_rng(0)
+        noise = rng.integers(0, 2, (_WARM_UP_ROWS, 8), dtype=np.uint8)
+        labels = np.arange(_WARM_UP_ROWS) % n_classes
+        _untimed(method, replace(_setting(job), depth=depth), noise, labels)
+
+
+def _untimed(
+    method: methods.Method, setting: methods.Setting, train: npt.NDArray[np.uint8], labels: Labels
+) -> None:
     try:
         with _one_thread(), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            method.make(setting).fit(fold.train[rows], fold.train_labels[rows]).predict(fold.test[:2])
+            method.make(replace(setting, time_limit=5.0)).fit(train, labels).predict(train[:2])
     except Exception:  # The measured fit meets the same error and reports it.
         return
 

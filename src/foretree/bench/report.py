@@ -130,8 +130,8 @@ def _made(findings: Findings) -> str:
     return (
         f'<h2 id="made">How this page was made</h2><p>Cells: {escape(listed)}.</p>{_failures(findings)}'
         f"<p>Code: {escape(codes)}.</p>{machines}"
-        "<p>Only <code>fit</code> is timed, with one thread a cell, after one untimed fit of 256 rows in "
-        "each process; peak memory is the growth of resident memory during <code>fit</code>.</p>"
+        "<p>Only <code>fit</code> is timed, with one thread a cell, after untimed fits of 256 rows in each "
+        "process that load compiled code; peak memory is the growth of resident memory during <code>fit</code>.</p>"
     )
 
 
