@@ -281,3 +281,23 @@ def test_code_versions_name_what_runs():
     assert methods.METHODS["cart-g"].code_version() == f"scikit-learn {sklearn.__version__}"
     assert methods.METHODS["rst-g"].code_version().startswith("foretree 0")
     assert methods.METHODS["rst-g"].code_version() != methods.METHODS["oct-2"].code_version()
+
+
+def test_a_plugin_that_changed_is_other_work(source, store, tmp_path, monkeypatch):
+    path = tmp_path / "plugged.py"
+    text = (
+        "from foretree.bench.methods import METHODS, Method, register\n"
+        "from bench_fakes import Majority\n"
+        "def make(setting): return Majority(setting)\n"
+        "METHODS.pop('plugged', None)\n"
+        "register(Method('plugged', 'Plugged', make, needs='sklearn', package='scikit-learn'))\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    path.write_text(text)
+    plugged = study(source, "plugged", depths=(2,), folds=(1,), plugins=("plugged",))
+    assert go(plugged, store).counts == {"ok": 1}
+    assert go(plugged, store).counts == {}
+    path.write_text(text + "# another state\n")
+    assert go(plugged, store).counts == {"ok": 1}
+    assert store.cells()["code_version"].str.contains(r"^scikit-learn \S+, plugged\.py\+\w{8}$").all()
+    methods.METHODS.pop("plugged")

@@ -54,14 +54,24 @@ class Method:
         return f"{self.name} is skipped: {self.needs} is not installed; pip install {self.package}"
 
     def code_version(self) -> str:
-        """Return the version of the code that does the work."""
+        """Return the version of the code that does the work; a plugin's own file is part of it."""
         if self.needs == "foretree":
-            return _own_version(solvers=False)
+            return _own_version(solvers=False) + _plugin_version(self.make)
         try:
             package = f"{self.package} {importlib.metadata.version(self.package)}"
         except importlib.metadata.PackageNotFoundError:
             package = self.package or self.needs
-        return f"{_own_version(solvers=True)}, {package}" if self.own else package
+        own = f"{_own_version(solvers=True)}, " if self.own else ""
+        return f"{own}{package}{_plugin_version(self.make)}"
+
+
+def _plugin_version(make: Callable[[Setting], Any]) -> str:
+    function: Any = make.func if isinstance(make, partial) else make
+    module = sys.modules.get(getattr(function, "__module__", ""))
+    path = Path(getattr(module, "__file__", None) or "")
+    if module is None or module.__name__.split(".")[0] == "foretree" or not path.is_file():
+        return ""
+    return f", {path.name}+{hashlib.sha256(path.read_bytes()).hexdigest()[:8]}"
 
 
 _NOT_GROWING = ("bench", "cli.py", "__main__.py", "export", "report.py")
@@ -78,6 +88,8 @@ def _own_version(solvers: bool) -> str:
     for entry in sorted(root.iterdir(), key=lambda entry: entry.name):
         if entry.name not in skipped:
             _digest(entry, digest)
+    if solvers:
+        _digest(root / "bench" / "programs.py", digest)
     return f"foretree {foretree.__version__}+{digest.hexdigest()[:8]}"
 
 

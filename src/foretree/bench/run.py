@@ -88,11 +88,10 @@ def _dataset_jobs(
 ) -> Iterator[cell.Job]:
     for method in chosen:
         params = json.dumps(study.params.get(method.name, {}), sort_keys=True)
+        version = method.code_version()
         for depth in method.depths or study.depths:
             for fold in study.folds:
-                key = Key(
-                    source.name, data.fingerprint, fold, depth, method.name, params, method.code_version()
-                )
+                key = Key(source.name, data.fingerprint, fold, depth, method.name, params, version)
                 yield cell.Job(key, source, data.bits.size, study.time_limit, study.plugins)
 
 
