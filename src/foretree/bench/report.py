@@ -91,7 +91,11 @@ def _page(
 
 def _lead(findings: Findings) -> str:
     on_grid = findings.ours["dataset"].nunique()
-    borrowed = ", ".join(findings.borrowed) or "none"
+    parts = [
+        title if count == on_grid else f"{title} (on {count} of {on_grid} datasets)"
+        for title, count in findings.borrowed.items()
+    ]
+    borrowed = ", ".join(parts) or "none"
     return (
         "<p>Organ, Kay&#305;&#351; and Khaniyev compare rolling lookahead trees with CART and with optimal "
         "trees over 19 datasets, 10 folds and depths 2 to 8. This page remakes that study with foretree: "
