@@ -260,6 +260,18 @@ def test_progress_ends_at_all_cells(source, store):
     assert out.getvalue().splitlines()[-1].startswith("6/6 cells (100%), about 0:00 left: toy, fake, depth 3")
 
 
+def test_a_terminal_shows_a_bar_and_guesses_no_time_from_the_first_cells(source, store):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    out = Terminal()
+    run.run(study(source, "fake", folds=(1,), depths=(2, 3)), store, run.Workers(), out)
+    lines = out.getvalue().split("\r\033[K")[1:]
+    assert lines[0].startswith("[##########          ] 1/2 cells (50%), about ? left: toy, fake, depth 2")
+    assert lines[-1].startswith("[####################] 2/2 cells (100%), about 0:00 left")
+
+
 def test_the_machine_is_described():
     machine = run.machine()
     assert {"processor", "cores", "memory", "python", "foretree", "numpy", "scikit-learn"} <= set(machine)

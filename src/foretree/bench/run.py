@@ -236,8 +236,12 @@ class _Heartbeat:
         self._thread.join()
 
 
+_BAR = 20
+_FIRST = 3
+
+
 class _Progress:
-    """One line on a terminal, a line every ten seconds elsewhere; the time left follows rows and depth."""
+    """One line with a bar on a terminal, a line every ten seconds elsewhere; the time left follows rows and depth."""
 
     def __init__(self, out: TextIO, left: Sequence[cell.Job], n_done: int) -> None:
         self._out = out
@@ -260,13 +264,15 @@ class _Progress:
         self._shown = now
         share = self._done / max(1, self._total)
         line = f"{self._done}/{self._total} cells ({share:.0%}), about {self._eta(now)} left: {_named(key)}"
-        self._out.write(f"\r\033[K{line}" if live else f"{line}\n")
+        bar = "#" * round(share * _BAR)
+        self._out.write(f"\r\033[K[{bar:<{_BAR}}] {line}" if live else f"{line}\n")
         self._out.flush()
 
     def _eta(self, now: float) -> str:
         finished = len(self._weights) - len(self._left)
         spent = sum(weight for key, weight in self._weights.items() if key not in self._left)
-        if not finished or not spent:
+        # The first cells of a process wait for imports and compiled code.
+        if not spent or (finished < _FIRST and self._left):
             return "?"
         ahead = sum(self._weights[key] for key in self._left)
         seconds = round((now - self._start) * ahead / spent)

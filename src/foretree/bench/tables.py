@@ -155,7 +155,8 @@ def accuracy_table(
     headers = ("Dataset", *("ours", "paper", "diff.") * len(titles))
     groups = (("", 1), *((title, 3) for title in titles))
     title = f"{sample} accuracies (%), averaged over {over}"
-    return Table(name, title, headers, tuple(rows), groups, _partial(answers, depth, titles))
+    notes = ("Marked: the best of ours.", *_partial(answers, depth, titles))
+    return Table(name, title, headers, tuple(rows), groups, notes)
 
 
 def _partial(answers: pd.DataFrame, depth: int | None, titles: Sequence[str]) -> tuple[str, ...]:
@@ -191,7 +192,7 @@ def table_3(ours: pd.DataFrame, answers: pd.DataFrame | None = None) -> Table:
 def _improvement(ours: float | None, other: float | None) -> str:
     if ours is None or other is None or pd.isna(ours) or pd.isna(other):
         return _NONE
-    return f"{(ours / other - 1) * 100:+.1f}"
+    return f"{round((ours / other - 1) * 100, 1) + 0.0:+.1f}"
 
 
 def table_4(answers: pd.DataFrame, titles: Sequence[str] = THREE) -> Table:
