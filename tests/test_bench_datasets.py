@@ -104,7 +104,7 @@ def test_tae_predicts_the_native_speaker():
     assert target.tolist() == [1, 2]
 
 
-@pytest.mark.parametrize("ending", ["csv", "parquet"])
+@pytest.mark.parametrize("ending", ["csv", "parquet", "PARQUET", "pq"])
 def test_a_users_table_is_read_by_its_ending(tmp_path, ending):
     path = tmp_path / f"mine.{ending}"
     table().to_csv(path, index=False) if ending == "csv" else table().to_parquet(path)
@@ -123,3 +123,26 @@ def test_a_users_table_needs_its_target(tmp_path):
     table().replace({"class": {"no": None}}).to_csv(path, index=False)
     with pytest.raises(ValueError, match=r"Column 'class' of .* has missing values"):
         datasets.load(Source("mine", None, path, "class"))
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (
+            "job,class\nc\N{LATIN SMALL LETTER O WITH DIAERESIS}ok,1\n".encode("latin-1"),
+            "is no text in UTF-8",
+        ),
+        (b"", "is empty"),
+        (b"class\n1\n2\n", "has no column but 'class'"),
+    ],
+)
+def test_a_table_that_says_nothing_is_named_with_the_reason(tmp_path, content, sentence):
+    path = tmp_path / "mine.csv"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=rf"mine\.csv {sentence}"):
+        datasets.load(Source("mine", None, path, "class"))
+
+
+def test_listing_does_not_download(tmp_path):
+    with pytest.raises(DatasetMissingError, match=r"^monks-1 is not on this machine: put monks-1\.csv"):
+        datasets.load(Source("monks-1", tmp_path, network=False))

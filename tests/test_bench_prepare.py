@@ -1,11 +1,13 @@
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.model_selection import StratifiedKFold
 
+from bench_fakes import table
 from foretree.bench import facts, prepare
-from foretree.bench.datasets import Source
+from foretree.bench.datasets import Dataset, Source
 from paper_data import table_or_skip
 
 SMALL = [name for name, known in facts.datasets().items() if known.rows < 10_000]
@@ -42,3 +44,10 @@ def test_scikit_learns_copies_give_the_same_rows(name, tmp_path, monkeypatch):
     shipped = prepare.prepared(Source(name, tmp_path))
     assert shipped.origin == "shipped with scikit-learn"
     assert shipped.fingerprint == ours.fingerprint
+
+
+@pytest.mark.parametrize(("target", "n_values"), [(["one"] * 60, 1), (range(60), 60), ([0] * 9 + [1] * 9, 2)])
+def test_a_target_without_folds_is_refused_before_any_cell(target, n_values):
+    data = Dataset("mine", table(len(target)).drop(columns="class"), pd.Series(target, name="y"), "here")
+    with pytest.raises(ValueError, match=rf"Column 'y' has {n_values} distinct values in {len(target)} rows"):
+        prepare.prepare(data)

@@ -1,11 +1,15 @@
 import re
+from dataclasses import replace
 from xml.etree import ElementTree
 
+import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from bench_fakes import outcome
-from foretree.bench import figures, layout, questions, report, results, study
+from foretree.bench import figures, layout, questions, report, results, study, tables
 from foretree.bench.store import Key, Outcome, Store
 
 TITLES = {
@@ -163,13 +167,35 @@ def test_the_sheet_fills_in_for_methods_that_did_not_run(findings, tmp_path):
     )
     ours = findings.ours[findings.ours["title"] == "RST-G"]
     table, borrowed = results.with_sheet(ours, tmp_path)
-    assert borrowed == ["BinOCT", "FlowOCT", "BendersOCT", "CART-G", "CART-M", "RST-M", "HybridRST"]
+    assert borrowed == dict.fromkeys(["BinOCT", "BendersOCT", "CART-G", "CART-M", "RST-M", "HybridRST"], 1), (
+        "FlowOCT has no answer there, and RST-G is ours"
+    )
+    assert not table["proven"][len(ours) :].any()
+    here = findings.ours[findings.ours["title"].isin(["RST-G", "BendersOCT"])]
+    elsewhere = here[(here["title"] == "RST-G") | (here["dataset"] == "haberman")]
+    table, borrowed = results.with_sheet(elsewhere, tmp_path)
+    benders = table[table["title"] == "BendersOCT"]
+    assert borrowed["BendersOCT"] == 1, "the sheet fills in where a title has no answer of ours"
+    assert benders.groupby("dataset").size().to_dict() == {"haberman": 40, "wine": 1}
     assert table[table["title"] == "HybridRST"]["test"].tolist() == [0.64]
     assert "FlowOCT" not in set(table["title"]), "it has no answer there"
     assert len(table[table["title"] == "RST-G"]) == len(ours)
 
 
-def test_the_switch_is_where_gini_first_wins_more():
+@pytest.mark.parametrize(
+    ("ahead", "verdict"),
+    [
+        ([1, 0, -1, -2], "Gini wins more from depth 4 on (the paper: beyond 5)"),
+        ([1, -6, 25, 22], "Gini wins more at depth 3 alone and never for good (the paper: beyond 5)"),
+        ([1, 0, 1, 0], "Gini wins more at no depth (the paper: beyond 5)"),
+        ([-1, 2, -1, -1], "Gini wins more from depth 4 on (the paper: beyond 5)"),
+    ],
+)
+def test_the_switch_is_where_gini_stays_ahead(ahead, verdict):
+    assert questions._verdict(pd.Series(ahead, index=[2, 3, 4, 5])) == verdict
+
+
+def test_the_switch_lists_every_lead():
     index = pd.MultiIndex.from_tuples([("a", 2, 1), ("a", 3, 1), ("a", 4, 1)], names=results.KEYS)
     values = pd.DataFrame({"RST-M": [0.9, 0.8, 0.7], "RST-G": [0.8, 0.8, 0.9]}, index=index)
 
@@ -178,7 +204,7 @@ def test_the_switch_is_where_gini_first_wins_more():
             return values
 
     text = questions._switch(Fixed(), "test")
-    assert "depth 2: +1, depth 3: +0, depth 4: -1. Gini first wins more at depth 4" in text
+    assert "depth 2: +1, depth 3: +0, depth 4: -1. Gini wins more from depth 4 on" in text
 
 
 def test_a_ladder_needs_every_step_on_every_fold(findings):
@@ -187,6 +213,84 @@ def test_a_ladder_needs_every_step_on_every_fold(findings):
     assert {table["dataset"].nunique() for table in steps.values()} == {2}
     assert findings.ladder("M", 5) == {}, "no optimal tree of depth 5 was grown"
     assert sorted(findings.ladder("G", 3)) == [1, 2, 3]
+
+
+def with_optimal(findings, depth, proven):
+    rst = findings.ours[(findings.ours["title"] == "RST-M") & (findings.ours["depth"] == depth)]
+    optimal = rst.assign(title="optimal-M", proven=proven)
+    return replace(findings, ours=pd.concat([findings.ours, optimal], ignore_index=True))
+
+
+def test_a_ladder_ends_at_the_optimal_tree_of_any_depth(findings):
+    assert sorted(with_optimal(findings, 5, proven=True).ladder("M", 5)) == [1, 2, 3, 4, 5]
+
+
+def test_a_tree_without_a_proof_is_no_step_of_the_ladder(findings):
+    assert with_optimal(findings, 5, proven=False).ladder("M", 5) == {}
+
+
+def test_methods_are_drawn_at_the_depths_where_they_answered_everything(findings):
+    ours = findings.ours
+    hole = (ours["title"] == "RST3-M") & (ours["depth"] == 4) & (ours["dataset"] == "wine")
+    found = replace(findings, ours=ours[~hole]).complete(["RST3-M", "RST-M"])
+    assert found.groupby("title")["depth"].unique().map(list).to_dict() == {
+        "RST-M": [2, 3, 4, 5],
+        "RST3-M": [2, 3, 5],
+    }
+
+
+def test_two_steps_are_compared_with_a_step_that_goes_on_too(page):
+    text = page.read_text()
+    assert "RST-M against greedy-M, out-of-sample, 80 instances" in text
+    assert "RST-G against greedy-G, in-sample, 80 instances" in text
+
+
+def test_the_authors_answers_are_never_called_ours(findings):
+    only = findings.ours[findings.ours["title"] == "HybridRST"]
+    borrowed = findings.ours[findings.ours["title"] == "BendersOCT"]
+    table = tables.table_3(only, pd.concat([only, borrowed], ignore_index=True))
+    benders, improvement = table.rows[0][1].text, table.rows[0][-1].text
+    assert benders == "\N{EN DASH}"
+    assert re.fullmatch(r"[+-]\d+\.\d \(\N{EN DASH}\)", improvement)
+
+
+def test_the_hybrids_lead_is_told_by_depth_beside_the_sheets(findings, tmp_path):
+    keys = {"data": "wine", "depth": 2}
+    test = dict.fromkeys(["benders", "flow", "mcart", "binoct", "CART", "Gini", "Acc"], 0.1)
+    rows = [
+        {**keys, "fold": fold, "metric": metric, **test, "Acc": 0.9 if fold <= 3 else 0.0}
+        for fold in range(1, 11)
+        for metric in ("Test Accuracy", "Training Accuracy")
+    ]
+    pd.DataFrame(rows).to_csv(tmp_path / "paper_instances.csv", index=False)
+    beside = replace(findings, folder=tmp_path)
+    [text] = questions._lead_by_depth(beside, questions.THREE)
+    assert (
+        "ours and the sheet's: depth 2: 10 and 3; datasets that differ by more than 5 instances: wine +7"
+        in text
+    )
+
+
+def test_a_sheet_of_other_datasets_is_no_sheet(findings, tmp_path):
+    (tmp_path / "paper_instances.csv").write_text(
+        "data,depth,fold,benders,metric,flow,mcart,binoct,CART,Gini,Acc\n"
+        "adult,2,1,0.7,Test Accuracy,,0.61,0.5,0.62,0.63,0.64\n"
+        "adult,2,1,0.8,Training Accuracy,,0.71,0.6,0.72,0.73,0.74\n"
+    )
+    section = questions._agreement(replace(findings, folder=tmp_path))
+    assert "nan" not in " ".join(section.paragraphs)
+    assert section.tables == ()
+
+
+@settings(deadline=None)
+@given(st.lists(st.floats(-20, 20), min_size=1, max_size=19))
+def test_labels_are_moved_apart_and_no_further_than_needed(heights):
+    heights = np.array(heights)
+    moved = figures.spread(heights, 0.5)
+    assert np.all(np.diff(np.sort(moved)) >= 0.5 - 1e-6)
+    assert moved.sum() == pytest.approx(heights.sum(), abs=1e-6)
+    far = heights * 10 + np.arange(len(heights)) * 1000
+    assert figures.spread(far, 0.5) == pytest.approx(far)
 
 
 def test_colours_of_the_papers_methods_are_fixed_and_different():

@@ -1,13 +1,20 @@
 import io
 import json
+import sys
+from contextlib import nullcontext
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from joblib import parallel
+from joblib._parallel_backends import ThreadingBackend
 
 import bench_fakes
 from foretree.bench import cell, methods, prepare, run
 from foretree.bench.datasets import Source
-from foretree.bench.store import Store, read_cells
+from foretree.bench.store import Outcome, Store, read_cells
+
+BACKENDS = parallel.BACKENDS
 
 
 @pytest.fixture
@@ -104,6 +111,26 @@ def test_what_failed_can_be_tried_again(source, store):
     listed, _ = run.jobs(broken)
     assert run.todo(store, listed) == []
     assert [job.key.method for job in run.todo(store, listed, retry=True)] == ["fake-broken"] * 2
+    note = "2 cells have no answer from an earlier run (see: foretree bench status); --retry tries again."
+    assert go(broken, store).notes == (note,)
+    again = run.run(broken, store, run.Workers(), io.StringIO(), retry=True)
+    assert (again.counts, again.notes) == ({"failed": 2}, ())
+
+
+def test_a_retry_that_is_stopped_keeps_what_it_did_not_reach(source, store):
+    twice = study(source, "fake-interrupted", depths=(4, 5), folds=(1,))
+    four, five = run.jobs(twice)[0]
+    for job in (four, five):
+        store.put(job.key, Outcome("limit", "unproven", 0.9, 0.9))
+    assert run.run(twice, store, run.Workers(), io.StringIO(), retry=True).stopped
+    assert store.get(four.key) is None, "it was in flight"
+    assert store.get(five.key) == Outcome("limit", "unproven", 0.9, 0.9)
+
+
+def test_a_method_that_ends_the_process_costs_its_cell_alone(source, store, monkeypatch):
+    monkeypatch.setattr(bench_fakes.Majority, "fit", lambda self, X, y: sys.exit("enough"))
+    assert go(study(source, "fake", "cart-g", folds=(1,)), store).counts == {"ok": 2, "failed": 2}
+    assert set(store.cells()["reason"]) == {"", "SystemExit: enough"}
 
 
 def test_an_interrupt_leaves_a_store_that_goes_on(source, store):
@@ -126,6 +153,59 @@ def test_workers_give_the_same_rows(source, store, tmp_path):
     ]
     other.close()
     assert tables[0] == tables[1]
+
+
+class OnlyLists(ThreadingBackend):
+    """A backend like Ray's, which hands results back all at once."""
+
+    supports_return_generator = False
+
+
+def test_ray_is_registered_and_gives_its_cells_round_by_round(source, store, monkeypatch):
+    def register_ray():
+        monkeypatch.setitem(BACKENDS, "ray", OnlyLists)
+
+    monkeypatch.setitem(sys.modules, "ray.util.joblib", SimpleNamespace(register_ray=register_ray))
+    stored = []
+    put = Store.put
+    monkeypatch.setattr(bench_fakes.Majority, "predict", lambda self, X: stored.append("did") or X[:, 0])
+    monkeypatch.setattr(Store, "put", lambda self, *rest: stored.append("stored") or put(self, *rest))
+    summary = go(study(source, "fake"), store, run.Workers(2, "ray"))
+    assert summary.counts == {"ok": 6}
+    first = stored.index("stored")
+    assert "did" in stored[first:], "a round is stored before the next one begins"
+
+
+def test_dask_gets_a_client_with_workers_that_may_have_children(source, store, monkeypatch):
+    given = []
+
+    def no_client():
+        raise ValueError("No clients found")
+
+    settings = {}
+    config = SimpleNamespace(get=lambda _name, default: default, set=settings.update)
+    distributed = SimpleNamespace(
+        default_client=no_client, Client=lambda **options: given.append(options) or nullcontext()
+    )
+    monkeypatch.setitem(sys.modules, "distributed", distributed)
+    monkeypatch.setitem(sys.modules, "dask", SimpleNamespace(config=config))
+    monkeypatch.setitem(BACKENDS, "dask", ThreadingBackend)
+    assert go(study(source, "fake"), store, run.Workers(2, "dask")).counts == {"ok": 6}
+    assert (given[0]["n_workers"], given[0]["threads_per_worker"]) == (2, 1)
+    assert settings == {"distributed.worker.daemon": False}
+    config.get = lambda _name, _default: "tcp://elsewhere:8786"
+    go(study(source, "fake", depths=(4,)), store, run.Workers(2, "dask"))
+    assert given[1:] == [{}], "a scheduler that is named is used"
+    distributed.default_client = nullcontext
+    go(study(source, "fake", depths=(5,)), store, run.Workers(2, "dask"))
+    assert len(given) == 2, "a client that is there is used"
+
+
+@pytest.mark.parametrize(("backend", "module"), [("dask", "distributed"), ("ray", "ray.util.joblib")])
+def test_an_absent_backend_is_named_with_the_remedy(source, store, monkeypatch, backend, module):
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(ModuleNotFoundError, match=rf"--backend {backend} needs .*: pip install"):
+        go(study(source, "fake"), store, run.Workers(2, backend))
 
 
 def test_cells_of_another_living_process_are_left_to_it(source, store):
@@ -155,10 +235,41 @@ def test_memory_is_the_growth_during_fit(source, store):
     assert 25e6 < store.cells()["peak_bytes"].iloc[0] < 60e6
 
 
+def test_code_of_longer_looks_is_loaded_before_the_clock_starts(source, store, monkeypatch):
+    monkeypatch.setattr(cell, "_warm", set())
+    asked = []
+    fit = bench_fakes.Majority.fit
+    monkeypatch.setattr(
+        bench_fakes.Majority,
+        "fit",
+        lambda self, X, y: asked.append((self.setting.depth, X.shape[1])) or fit(self, X, y),
+    )
+    go(study(source, "fake", depths=(2, 3, 4, 6), folds=(1,)), store)
+    wide = prepare.prepared(source).bits.shape[1]
+    assert asked == [
+        *[(2, wide), (2, wide)],
+        *[(2, wide), (3, 8), (3, wide)],
+        *[(2, wide), (4, 8), (4, wide)],
+        (6, wide),
+    ]
+
+
 def test_progress_ends_at_all_cells(source, store):
     out = io.StringIO()
     run.run(study(source, "fake"), store, run.Workers(), out)
     assert out.getvalue().splitlines()[-1].startswith("6/6 cells (100%), about 0:00 left: toy, fake, depth 3")
+
+
+def test_a_terminal_shows_a_bar_and_guesses_no_time_from_the_first_cells(source, store):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    out = Terminal()
+    run.run(study(source, "fake", folds=(1,), depths=(2, 3)), store, run.Workers(), out)
+    lines = out.getvalue().split("\r\033[K")[1:]
+    assert lines[0].startswith("[##########          ] 1/2 cells (50%), about ? left: toy, fake, depth 2")
+    assert lines[-1].startswith("[####################] 2/2 cells (100%), about 0:00 left")
 
 
 def test_the_machine_is_described():
@@ -182,3 +293,23 @@ def test_code_versions_name_what_runs():
     assert methods.METHODS["cart-g"].code_version() == f"scikit-learn {sklearn.__version__}"
     assert methods.METHODS["rst-g"].code_version().startswith("foretree 0")
     assert methods.METHODS["rst-g"].code_version() != methods.METHODS["oct-2"].code_version()
+
+
+def test_a_plugin_that_changed_is_other_work(source, store, tmp_path, monkeypatch):
+    path = tmp_path / "plugged.py"
+    text = (
+        "from foretree.bench.methods import METHODS, Method, register\n"
+        "from bench_fakes import Majority\n"
+        "def make(setting): return Majority(setting)\n"
+        "METHODS.pop('plugged', None)\n"
+        "register(Method('plugged', 'Plugged', make, needs='sklearn', package='scikit-learn'))\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    path.write_text(text)
+    plugged = study(source, "plugged", depths=(2,), folds=(1,), plugins=("plugged",))
+    assert go(plugged, store).counts == {"ok": 1}
+    assert go(plugged, store).counts == {}
+    path.write_text(text + "# another state\n")
+    assert go(plugged, store).counts == {"ok": 1}
+    assert store.cells()["code_version"].str.contains(r"^scikit-learn \S+, plugged\.py\+\w{8}$").all()
+    methods.METHODS.pop("plugged")

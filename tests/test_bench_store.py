@@ -117,6 +117,25 @@ def test_two_writers_share_a_store_and_do_each_cell_once(tmp_path):
     assert len(read_cells(path)) == 150
 
 
+def test_opening_a_new_store_waits_for_another_that_is_opening_it(tmp_path, monkeypatch):
+    refused = []
+
+    class Busy(sqlite3.Connection):
+        def execute(self, statement, *rest):
+            # As SQLite does, whatever the timeout, to one of two that turn a file to WAL at once.
+            if "journal_mode" in statement and len(refused) < 3:
+                refused.append(statement)
+                raise sqlite3.OperationalError("database is locked")
+            return super().execute(statement, *rest)
+
+    connect = sqlite3.connect
+    monkeypatch.setattr(sqlite3, "connect", lambda *given, **named: connect(*given, factory=Busy, **named))
+    store = Store(tmp_path / "cells.sqlite")
+    assert store.claim(key())
+    assert len(refused) == 3
+    store.close()
+
+
 def test_a_claim_keeps_others_away_until_its_owner_is_silent_too_long(store, monkeypatch):
     other = Store(store.path)
     monkeypatch.setattr(other, "owner", f"elsewhere:{os.getpid()}:1")
@@ -133,11 +152,22 @@ def test_a_claim_keeps_others_away_until_its_owner_is_silent_too_long(store, mon
     other.close()
 
 
-def test_a_stored_cell_cannot_be_claimed_but_a_forgotten_one_can(store):
+def test_a_stored_cell_cannot_be_claimed(store):
     store.put(key(), outcome(0.9, 0.8))
     assert not store.claim(key())
-    store.forget([key()])
-    assert store.claim(key())
+    assert not store.claim(key(), retry_before=time.time() + 1), "it is done"
+
+
+@pytest.mark.parametrize("status", ["limit", "timeout", "failed", "skipped"])
+def test_an_unfinished_cell_can_be_claimed_again_but_once_a_retry(store, status):
+    store.put(key(), Outcome(status, "why", 0.5))
+    assert not store.claim(key())
+    now = time.time() + 1
+    assert store.claim(key(), retry_before=now)
+    assert store.get(key()) is None
+    store.put(key(), Outcome(status, "again"))
+    assert not store.claim(key(), retry_before=now - 2), "another process tried it since"
+    assert store.get(key()).reason == "again"
 
 
 def test_closing_gives_claims_back(store):

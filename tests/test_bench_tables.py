@@ -75,6 +75,28 @@ def test_latex_escapes_and_bolds():
     assert text.count("{") == text.count("}")
 
 
+def test_strange_names_break_no_format():
+    table = layout.Table("T", "t", ("a|b", "c"), ((layout.Cell("x|y"), layout.Cell(r"${p}^~\q")),))
+    assert layout.as_markdown(table).splitlines()[2:5] == [
+        r"| a\|b | c |",
+        "| --- | ---: |",
+        r"| x\|y | ${p}^~\q |",
+    ]
+    tex = r"\$\{p\}\textasciicircum{}\textasciitilde{}\textbackslash{}q \\"
+    assert tex in layout.as_latex(table)
+
+
+def test_no_improvement_has_one_spelling():
+    assert tables._improvement(89.39, 89.4) == tables._improvement(89.4, 89.4) == "+0.0"
+
+
+def test_averages_over_fewer_cells_say_so():
+    short = answers()
+    assert "not all of them on some datasets: CART-G, HybridRST" in tables.table_3(short).notes[-1]
+    full = tables.accuracy_table("T", pd.concat([short] * 5), "train", 2, ("CART-G",))
+    assert full.notes == ("Marked: the best of ours.",)
+
+
 def test_table_3_has_ours_the_papers_the_difference_and_the_improvement():
     table = tables.table_3(answers())
     assert [row[0].text for row in table.rows] == ["adult", "wine"], "as the paper: by name"

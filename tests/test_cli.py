@@ -33,7 +33,7 @@ def test_run_status_export(toy, tmp_path, capsys):
     )
     assert cli.main(["bench", "status", "--store", toy[-1]]) == 0
     assert "4 x Broken: RuntimeError: this one never fits" in capsys.readouterr().out
-    for name in ("cells.csv", "cells.parquet"):
+    for name in ("cells.csv", "cells.parquet", "new/folder/cells.CSV"):
         assert cli.main(["bench", "export", "--store", toy[-1], str(tmp_path / name)]) == 0
     exported = pd.read_csv(tmp_path / "cells.csv", keep_default_na=False)
     assert len(exported) == len(pd.read_parquet(tmp_path / "cells.parquet")) == 12
@@ -68,6 +68,25 @@ def test_numbers_are_lists_and_ranges():
         (["bench", "export", "--store", "/nowhere/x.sqlite", "a.csv"], "No store at /nowhere/x.sqlite"),
         (["bench", "run", "--methods", "carrt", "--store", "STORE"], "No method is called 'carrt'"),
         (["bench", "run", "--set", "nonsense", "--store", "STORE"], "--set takes METHOD.NAME=VALUE"),
+        (
+            ["bench", "run", "--methods", "rst-g", "--set", "rst-m.stop=pure", "--store", "STORE"],
+            "--set names rst-m, which --methods does not; it has rst-g.",
+        ),
+        (["bench", "run", "--datasets", "winne", "--store", "STORE"], "No dataset is called 'winne'. Known:"),
+        (["bench", "run", "--target", "class", "--store", "STORE"], "--target names a column of --table"),
+        (
+            ["bench", "run", "--table", "a.csv", "--datasets", "wine", "--store", "STORE"],
+            "--table is a dataset of its own; leave out --datasets",
+        ),
+        (["bench", "run", "--table", "no.csv", "--target", "y", "--store", "STORE"], "No table at no.csv"),
+        (["bench", "run", "--table", __file__, "--store", "STORE"], f"{__file__} needs --target"),
+        (["bench", "run", "--plugin", "no_such", "--store", "STORE"], "--plugin no_such: No module named"),
+        (["bench", "run", "--store", "/dev/null/x.sqlite"], "/dev/null"),
+        (["bench", "run", "--store", __file__], f"{__file__} cannot be used as a store: file is not"),
+        (
+            ["bench", "status", "--store", __file__],
+            f"{__file__} cannot be used as a store: file is not a database",
+        ),
     ],
 )
 def test_errors_are_one_sentence(arguments, sentence, tmp_path, capsys):
@@ -76,6 +95,53 @@ def test_errors_are_one_sentence(arguments, sentence, tmp_path, capsys):
     captured = capsys.readouterr()
     assert captured.err.startswith(f"foretree: {sentence}")
     assert captured.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "sentence"),
+    [
+        ("--depths", "8-2", "'8-2' is no number and no range such as 2-8"),
+        ("--depths", "two", "'two' is no number"),
+        ("--depths", "0", "numbers begin at 1"),
+        ("--folds", "9-11", "there is no fold 11; folds are 1-10"),
+        ("--methods", ",", "',' names nothing"),
+        ("--time-limit", "-1", "'-1' is not a number of seconds above 0"),
+        ("--time-limit", "nan", "'nan' is not a number of seconds above 0"),
+        ("--jobs", "0", "'0' is no number of workers"),
+    ],
+)
+def test_options_are_refused_in_words(option, value, sentence, capsys):
+    with pytest.raises(SystemExit):
+        cli.main(["bench", "run", f"{option}={value}"])
+    assert f"argument {option}: " in (text := capsys.readouterr().err)
+    assert sentence in text
+
+
+def test_a_table_named_like_one_of_the_papers_is_refused(tmp_path, capsys):
+    path = tmp_path / "wine.csv"
+    bench_fakes.table().to_csv(path, index=False)
+    store = str(tmp_path / "x.sqlite")
+    assert cli.main(["bench", "run", "--table", str(path), "--target", "class", "--store", store]) == 2
+    assert f"rename it, or say --datasets wine --data {tmp_path}" in capsys.readouterr().err
+
+
+def test_nothing_to_run_is_told_apart_from_nothing_left(toy, capsys):
+    assert run(toy, "--methods", "fake-absent") == 2
+    assert "nothing can be run; the store is" in capsys.readouterr().out
+    assert cli.main(["bench", "status", "--store", toy[-1]]) == 0
+    assert "has no cells yet" in capsys.readouterr().out
+
+
+def test_a_plugin_may_lie_in_the_folder_one_is_in(toy, tmp_path, monkeypatch, capsys):
+    (tmp_path / "beside_me.py").write_text(
+        "from dataclasses import replace\n"
+        "from foretree.bench.methods import find, register\n"
+        "register(replace(find('cart-g'), name='beside', title='Beside'))\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [entry for entry in sys.path if entry not in ("", str(tmp_path))])
+    assert run(toy, "--plugin", "beside_me", "--methods", "beside") == 0
+    assert "4 ok" in capsys.readouterr().out
 
 
 def test_an_export_of_unknown_ending_is_refused(toy, capsys):
@@ -138,5 +204,5 @@ def test_a_kill_of_all_workers_loses_at_most_the_cells_in_flight(toy):
 def count(toy):
     try:
         return len(read_cells(Path(toy[-1])))
-    except pd.errors.DatabaseError:  # the tables are not there yet
+    except ValueError:  # the tables are not there yet
         return 0

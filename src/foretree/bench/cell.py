@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import multiprocessing
+import signal
 import time
 import warnings
 from collections.abc import Callable
@@ -22,6 +23,7 @@ from foretree.bench.store import Key, Outcome
 
 Labels = npt.NDArray[np.int64]
 _WARM_UP_ROWS = 256
+_WARM_UP_DEPTH = 4
 _PROVEN = 1e-9
 
 
@@ -57,12 +59,12 @@ def run(job: Job) -> tuple[Key, Outcome]:
         if not method.isolated:
             _warm_up(method, job, fold)
         return job.key, work(method, job, fold)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         return job.key, _failure(error)
 
 
-def _failure(error: Exception) -> Outcome:
-    return Outcome("failed", f"{type(error).__name__}: {error}"[:500])
+def _failure(error: BaseException) -> Outcome:
+    return Outcome("failed", f"{type(error).__name__}: {error}".removesuffix(": ")[:500])
 
 
 @lru_cache(maxsize=1)
@@ -76,21 +78,33 @@ def _setting(job: Job) -> methods.Setting:
     return methods.Setting(job.key.depth, job.time_limit, json.loads(job.key.params))
 
 
-_warm: set[tuple[str, int]] = set()
+_warm: set[tuple[str, int, int]] = set()
 
 
 def _warm_up(method: methods.Method, job: Job, fold: _Fold) -> None:
     # The first fit of a process pays for imports and compiled code, which is no method's own time.
     n_classes = len(np.unique(fold.train_labels))
-    if (method.name, n_classes) in _warm:
+    depth = min(job.key.depth, _WARM_UP_DEPTH)
+    if (method.name, n_classes, depth) in _warm:
         return
-    _warm.add((method.name, n_classes))
+    _warm.add((method.name, n_classes, depth))
     rows = np.unique(np.linspace(0, len(fold.train) - 1, _WARM_UP_ROWS).astype(int))
-    setting = replace(_setting(job), depth=min(job.key.depth, 2), time_limit=5.0)
+    _untimed(method, replace(_setting(job), depth=min(depth, 2)), fold.train[rows], fold.train_labels[rows])
+    if depth > 2:
+        # Longer looks have code of their own. A narrow table of noise asks for it in no time.
+        rng = np.random.default_rng(0)
+        noise = rng.integers(0, 2, (_WARM_UP_ROWS, 8), dtype=np.uint8)
+        labels = np.arange(_WARM_UP_ROWS) % n_classes
+        _untimed(method, replace(_setting(job), depth=depth), noise, labels)
+
+
+def _untimed(
+    method: methods.Method, setting: methods.Setting, train: npt.NDArray[np.uint8], labels: Labels
+) -> None:
     try:
         with _one_thread(), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            method.make(setting).fit(fold.train[rows], fold.train_labels[rows]).predict(fold.test[:2])
+            method.make(replace(setting, time_limit=5.0)).fit(train, labels).predict(train[:2])
     except Exception:  # The measured fit meets the same error and reports it.
         return
 
@@ -115,7 +129,7 @@ def _measure(method: methods.Method, job: Job, fold: _Fold) -> Outcome:
         return Outcome("timeout", "no tree but a single leaf within the time limit", fit_seconds=fit_seconds)
     return Outcome(
         "limit" if unproven else "ok",
-        "the time limit came before the proof of optimality" if unproven else "",
+        f"the time limit{_seconds(job.time_limit)} came before the proof of optimality" if unproven else "",
         train_accuracy=_accuracy(fold.train_labels, fitted),
         test_accuracy=_accuracy(fold.test_labels, predicted),
         train_balanced=_balanced(fold.train_labels, fitted),
@@ -126,6 +140,10 @@ def _measure(method: methods.Method, job: Job, fold: _Fold) -> Outcome:
         predict_seconds=predict_seconds,
         peak_bytes=peak_bytes,
     )
+
+
+def _seconds(limit: float | None) -> str:
+    return "" if limit is None else f" of {limit:g} s"
 
 
 def _one_thread() -> Any:
@@ -204,7 +222,7 @@ class _Memory:
 def _send(connection: Connection, work: Callable[[], Outcome]) -> None:
     try:
         outcome = work()
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         outcome = _failure(error)
     connection.send(outcome)
     connection.close()
@@ -241,6 +259,8 @@ def _in_child(method: methods.Method, job: Job, fold: _Fold) -> Outcome:
 
 
 def _child(connection: Connection, method: methods.Method, job: Job, fold: _Fold) -> None:
+    # Ctrl-C reaches the whole group of processes; the parent stops this one.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     # Here, not before the fork: threads that a warm-up started would be missing in the child.
     if method.needs == "foretree":
         _warm_up(method, job, fold)

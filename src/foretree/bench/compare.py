@@ -38,15 +38,20 @@ class Ranks:
 
 def counts(instances: pd.DataFrame) -> pd.DataFrame:
     """Return wins (strictly best) and ties for best, a row for each (depth, title); instances (n, titles)."""
-    values = as_printed(instances)
-    best = values.eq(values.max(axis=1), axis=0)
+    best = is_best(instances)
     alone = best.sum(axis=1).eq(1)
-    depth = values.index.get_level_values("depth")
+    depth = best.index.get_level_values("depth")
     wins = best[alone].groupby(depth[alone]).sum().stack()
     ties = best[~alone].groupby(depth[~alone]).sum().stack()
     both = pd.DataFrame({"wins": wins, "ties": ties}).rename_axis(["depth", "title"])
     order = pd.MultiIndex.from_product([sorted(set(depth)), instances.columns], names=both.index.names)
     return both.reindex(order).fillna(0).astype(int)
+
+
+def is_best(instances: pd.DataFrame) -> pd.DataFrame:
+    """Return which titles are best or tied for best, a row an instance."""
+    values = as_printed(instances)
+    return values.eq(values.max(axis=1), axis=0)
 
 
 def best_or_tied(instances: pd.DataFrame) -> pd.Series:

@@ -59,34 +59,66 @@ def load(source: Source) -> Dataset:
     """Return a dataset from the first place that has it."""
     if source.table is not None:
         return _read_user_table(source.name, source.table, source.target)
-    known = facts.datasets().get(source.name)
-    if known is None:
-        names = ", ".join(facts.datasets())
-        raise DatasetMissingError(
-            f"No dataset is called {source.name!r}. Known: {names}. "
-            "For a table of your own pass --table FILE --target COLUMN."
-        )
+    named = known(source.name)
     for find in (_from_folder, _from_cache, _from_package):
-        dataset = find(known, source.folder)
+        dataset = find(named, source.folder)
         if dataset is not None:
             return dataset
-    if source.network and known.openml is not None and download(known, _fetch_openml):
+    if source.network and named.openml is not None and download(named, _fetch_openml):
         return load(source)
-    raise DatasetMissingError(_where_to_put(known))
+    tried = (
+        "is not on this machine and could not be downloaded" if source.network else "is not on this machine"
+    )
+    raise DatasetMissingError(f"{named.name} {tried}: {_where_to_put(named)}")
+
+
+def known(name: str) -> facts.DatasetFacts:
+    """Return what is known of one of the paper's datasets."""
+    found = facts.datasets().get(name)
+    if found is None:
+        raise DatasetMissingError(
+            f"No dataset is called {name!r}. Known: {', '.join(facts.datasets())}. "
+            "For a table of your own pass --table FILE --target COLUMN."
+        )
+    return found
 
 
 def _where_to_put(known: facts.DatasetFacts) -> str:
     return (
-        f"{known.name} is not on this machine and could not be downloaded: put {known.name}.csv "
-        f"({known.rows} rows, target column {known.target!r}) into a folder and name it with --data "
-        "or FORETREE_DATA."
+        f"put {known.name}.csv ({known.rows} rows, target column {known.target!r}) into a folder and name it "
+        "with --data or FORETREE_DATA."
     )
+
+
+_PARQUET = {".parquet", ".pq"}
+
+
+def check_table(path: Path, target: str | None) -> None:
+    """Refuse a user's table that cannot be read, or that would be taken for one of the paper's."""
+    if not path.is_file():
+        raise FileNotFoundError(f"No table at {path}; name a CSV or Parquet file.")
+    if target is None:
+        raise ValueError(f"{path} needs --target: which of its columns is to be predicted?")
+    if path.stem in facts.datasets():
+        raise ValueError(
+            f"{path} bears the name of one of the paper's datasets, with whose numbers it would be compared; "
+            f"rename it, or say --datasets {path.stem} --data {path.parent}."
+        )
 
 
 def _read_user_table(name: str, path: Path, target: str | None) -> Dataset:
     if target is None:
         raise ValueError(f"{path} needs --target: which of its columns is to be predicted?")
-    table = pd.read_parquet(path) if path.suffix in {".parquet", ".pq"} else pd.read_csv(path)
+    try:
+        table = pd.read_parquet(path) if path.suffix.lower() in _PARQUET else pd.read_csv(path)
+    except ImportError as error:
+        raise ModuleNotFoundError("Parquet needs pyarrow: pip install pyarrow") from error
+    except UnicodeDecodeError as error:
+        raise ValueError(
+            f"{path} is no text in UTF-8 ({error.reason}); save it as UTF-8 or Parquet."
+        ) from error
+    except pd.errors.EmptyDataError as error:
+        raise ValueError(f"{path} is empty.") from error
     return _split(name, table, target, str(path))
 
 
@@ -95,6 +127,8 @@ def _split(name: str, table: pd.DataFrame, target: str, origin: str) -> Dataset:
         raise ValueError(f"{origin} has no column {target!r}; its columns are {', '.join(map(str, table))}.")
     if table[target].isna().any():
         raise ValueError(f"Column {target!r} of {origin} has missing values; drop those rows first.")
+    if table.shape[1] == 1:
+        raise ValueError(f"{origin} has no column but {target!r}; nothing is left to predict it from.")
     return Dataset(name, table.drop(columns=target), table[target], origin)
 
 

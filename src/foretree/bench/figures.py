@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from foretree.bench import compare, facts
@@ -88,9 +89,9 @@ def colour_of(title: str, titles: Sequence[str]) -> str:
     if title in fixed:
         return COLOURS[fixed.index(title)]
     others = [name for name in titles if name not in fixed]
-    free = [colour for name, colour in zip(fixed, COLOURS, strict=True) if name not in titles] or list(
-        COLOURS
-    )
+    # From the end: the first colours are best known as the paper's own methods.
+    free = [colour for name, colour in zip(fixed, COLOURS, strict=True) if name not in titles][::-1]
+    free = free or list(COLOURS)
     return free[others.index(title) % len(free)]
 
 
@@ -179,6 +180,7 @@ def pareto(answers: pd.DataFrame, titles: Sequence[str], cost: str) -> Figure:
     figure, axes = _new(7.0, 3.8)
     kept = answers[answers["title"].isin(titles) & answers["depth"].isin(facts.DEPTHS)].dropna(subset=cost)
     points = kept.groupby(["title", "depth"])[[cost, "test"]].mean().reset_index()
+    titles = [title for title in titles if title in set(points["title"])]
     for place, title in enumerate(titles):
         part = points[points["title"] == title]
         style = {"marker": MARKERS[place % len(MARKERS)], "markersize": 5, "linewidth": 0.8}
@@ -235,35 +237,51 @@ def _rank_labels(axes: Any, mean: pd.Series, low: int, high: int, top: float) ->
         axes.text(edge, at + 0.06, text, ha="left" if left else "right", va="bottom")
 
 
-def pathology(by_steps: dict[int, pd.DataFrame], depth: int) -> Figure:
+def pathology(by_steps: dict[int, pd.DataFrame], depth: int, loss: str) -> Figure:
     """Return train and test accuracy against the lookahead k at one depth; k = depth is the optimal tree."""
-    figure, panels = _new(9.0, 3.6, columns=2)
+    figure, panels = _new(9.0, 3.8, columns=2)
     steps = sorted(by_steps)
+    names = [
+        f"{step}\n(optimal)" if step == depth else "1\n(greedy)" if step == 1 else str(step) for step in steps
+    ]
     for axes, metric in zip(panels, SAMPLES, strict=True):
         means = pd.DataFrame({step: by_steps[step].groupby("dataset")[metric].mean() for step in steps}) * 100
         gain = means.sub(means[steps[0]], axis=0)
-        for dataset, line in gain.iterrows():
-            axes.plot(steps, line, color=TIE, linewidth=0.9)
-            axes.annotate(
-                str(dataset),
-                (steps[-1], line.iloc[-1]),
-                (4, 0),
-                fontsize=6,
-                color=MUTED,
-                va="center",
-                **_POINTS,
-            )
+        axes.plot(steps, gain.T, color=TIE, linewidth=0.9)
         axes.plot(steps, gain.mean(), color=COLOURS[0 if metric == "train" else 1], marker="o", linewidth=2.2)
-        axes.axhline(0, color=INK, linewidth=0.7)
-        names = [
-            f"{step}\n(optimal)" if step == depth else "1\n(greedy)" if step == 1 else str(step)
-            for step in steps
-        ]
+        axes.plot([steps[0], steps[-1]], [0, 0], color=INK, linewidth=0.7)
+        _label_ends(axes, steps, gain[steps[-1]])
         axes.set_xticks(steps, names)
-        axes.set(xlabel="lookahead k", ylabel="points gained over k = 1")
-        axes.margins(x=0.25)
-        axes.set_title(f"{SAMPLES[metric]} (bold: mean)", loc="left")
+        axes.set(xlabel="lookahead k", ylabel="points of accuracy gained over k = 1")
+        axes.set_title(f"Depth {depth}, {loss}, {SAMPLES[metric]} (bold: mean)", loc="left")
     return figure
+
+
+def _label_ends(axes: Any, steps: Sequence[int], ends: pd.Series) -> None:
+    """Write each line's name beside its end, apart from the others, with a thin line to where it belongs."""
+    low, high = axes.get_ylim()
+    gap = _LABEL_GAP * (high - low)
+    heights = spread(ends.to_numpy(float), gap)
+    axes.set_ylim(min(low, heights.min() - gap), max(high, heights.max() + gap))
+    last, span = steps[-1], steps[-1] - steps[0]
+    axes.set_xlim(steps[0] - 0.06 * span, last + 0.42 * span)
+    for name, end, height in zip(ends.index, ends, heights, strict=True):
+        axes.plot([last, last + 0.07 * span], [end, height], color=TIE, linewidth=0.5)
+        axes.text(last + 0.08 * span, height, str(name), fontsize=6, color=MUTED, va="center")
+
+
+_LABEL_GAP = 0.042
+
+
+def spread(heights: npt.NDArray[np.float64], gap: float) -> npt.NDArray[np.float64]:
+    """Return heights (n,) moved apart as little as can be, in squares, until each is `gap` from the next."""
+    from sklearn.isotonic import isotonic_regression
+
+    order = np.argsort(heights, kind="stable")
+    steps = gap * np.arange(len(heights))
+    moved = np.empty(len(heights))
+    moved[order] = isotonic_regression(heights[order] - steps) + steps
+    return moved
 
 
 def as_svg(figure: Figure, name: str) -> str:

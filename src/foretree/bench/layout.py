@@ -66,7 +66,7 @@ def as_markdown(table: Table) -> str:
     rule = ["---", *["---:"] * (len(table.headers) - 1)]
     rows = [[f"**{cell.text}**" if cell.best else cell.text for cell in row] for row in table.rows]
     lines = [_joined_headers(table), rule, *rows]
-    body = "\n".join("| " + " | ".join(line) + " |" for line in lines)
+    body = "\n".join("| " + " | ".join(text.replace("|", r"\|") for text in line) + " |" for line in lines)
     notes = "".join(f"\n\n{note}" for note in table.notes)
     return f"**{table.name}.** {table.title}\n\n{body}{notes}\n"
 
@@ -128,8 +128,15 @@ def as_latex(table: Table) -> str:
 
 
 def _tex(text: str) -> str:
-    signs = {"%": r"\%", "&": r"\&", "_": r"\_", "#": r"\#", "\N{EN DASH}": "--"}
-    return "".join(signs.get(sign, sign) for sign in text)
+    return "".join(_TEX.get(sign, sign) for sign in text)
+
+
+_TEX = {sign: f"\\{sign}" for sign in "%&_#${}"} | {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "\N{EN DASH}": "--",
+}
 
 
 def _tex_cell(cell: Cell) -> str:

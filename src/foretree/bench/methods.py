@@ -6,10 +6,12 @@ import hashlib
 import importlib
 import importlib.metadata
 import importlib.util
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, partial
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 
@@ -52,14 +54,24 @@ class Method:
         return f"{self.name} is skipped: {self.needs} is not installed; pip install {self.package}"
 
     def code_version(self) -> str:
-        """Return the version of the code that does the work."""
+        """Return the version of the code that does the work; a plugin's own file is part of it."""
         if self.needs == "foretree":
-            return _own_version(solvers=False)
+            return _own_version(solvers=False) + _plugin_version(self.make)
         try:
             package = f"{self.package} {importlib.metadata.version(self.package)}"
         except importlib.metadata.PackageNotFoundError:
             package = self.package or self.needs
-        return f"{_own_version(solvers=True)}, {package}" if self.own else package
+        own = f"{_own_version(solvers=True)}, " if self.own else ""
+        return f"{own}{package}{_plugin_version(self.make)}"
+
+
+def _plugin_version(make: Callable[[Setting], Any]) -> str:
+    function: Any = make.func if isinstance(make, partial) else make
+    module = sys.modules.get(getattr(function, "__module__", ""))
+    path = Path(getattr(module, "__file__", None) or "")
+    if module is None or module.__name__.split(".")[0] == "foretree" or not path.is_file():
+        return ""
+    return f", {path.name}+{hashlib.sha256(path.read_bytes()).hexdigest()[:8]}"
 
 
 _NOT_GROWING = ("bench", "cli.py", "__main__.py", "export", "report.py")
@@ -76,6 +88,8 @@ def _own_version(solvers: bool) -> str:
     for entry in sorted(root.iterdir(), key=lambda entry: entry.name):
         if entry.name not in skipped:
             _digest(entry, digest)
+    if solvers:
+        _digest(root / "bench" / "programs.py", digest)
     return f"foretree {foretree.__version__}+{digest.hexdigest()[:8]}"
 
 
@@ -106,9 +120,15 @@ def find(name: str) -> Method:
 
 
 def load_plugins(modules: tuple[str, ...]) -> None:
-    """Import the user's modules that register methods."""
+    """Import the user's modules that register methods; they may lie in the current folder."""
+    here = str(Path.cwd())
+    if modules and here not in sys.path:
+        sys.path.append(here)
     for module in modules:
-        importlib.import_module(module)
+        try:
+            importlib.import_module(module)
+        except ModuleNotFoundError as error:
+            raise ModuleNotFoundError(f"--plugin {module}: {error}.") from error
 
 
 def _module(name: str) -> Any:

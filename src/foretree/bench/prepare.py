@@ -34,8 +34,18 @@ def prepare(dataset: Dataset) -> Prepared:
     encoder = SplitEncoder(scheme="onehot", missing="mode" if dataset.name == "titanic" else "ask")
     bits = encoder.fit_transform(dataset.features)
     labels = np.unique(dataset.target.to_numpy(), return_inverse=True)[1].astype(np.int64)
+    _check_classes(dataset, labels)
     digest = hashlib.sha256(np.packbits(bits).tobytes() + labels.tobytes()).hexdigest()
     return Prepared(dataset.name, bits, labels, digest[:12], dataset.origin)
+
+
+def _check_classes(dataset: Dataset, labels: npt.NDArray[np.int64]) -> None:
+    sizes = np.bincount(labels)
+    if len(sizes) < 2 or sizes.max() < facts.N_FOLDS:
+        raise ValueError(
+            f"Column {dataset.target.name!r} has {len(sizes)} distinct values in {len(labels)} rows, the commonest "
+            f"{sizes.max()} times; {facts.N_FOLDS} folds need two classes or more, one of them {facts.N_FOLDS} times."
+        )
 
 
 @lru_cache(maxsize=3)

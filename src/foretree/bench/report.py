@@ -91,7 +91,11 @@ def _page(
 
 def _lead(findings: Findings) -> str:
     on_grid = findings.ours["dataset"].nunique()
-    borrowed = ", ".join(findings.borrowed) or "none"
+    parts = [
+        title if count == on_grid else f"{title} (on {count} of {on_grid} datasets)"
+        for title, count in findings.borrowed.items()
+    ]
+    borrowed = ", ".join(parts) or "none"
     return (
         "<p>Organ, Kay&#305;&#351; and Khaniyev compare rolling lookahead trees with CART and with optimal "
         "trees over 19 datasets, 10 folds and depths 2 to 8. This page remakes that study with foretree: "
@@ -130,8 +134,8 @@ def _made(findings: Findings) -> str:
     return (
         f'<h2 id="made">How this page was made</h2><p>Cells: {escape(listed)}.</p>{_failures(findings)}'
         f"<p>Code: {escape(codes)}.</p>{machines}"
-        "<p>Only <code>fit</code> is timed, with one thread a cell, after one untimed fit of 256 rows in "
-        "each process; peak memory is the growth of resident memory during <code>fit</code>.</p>"
+        "<p>Only <code>fit</code> is timed, with one thread a cell, after untimed fits of 256 rows in each "
+        "process that load compiled code; peak memory is the growth of resident memory during <code>fit</code>.</p>"
     )
 
 

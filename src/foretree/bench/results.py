@@ -29,7 +29,7 @@ def _title(name: str, params: str) -> str:
 
 
 def answers(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return dataset, depth, fold, title, train, test, leaves, seconds and whether the answer fell back.
+    """Return dataset, depth, fold, title, train, test, leaves, seconds, whether it fell back and whether it is proven.
 
     Appendix B: where a method has no answer at a depth, its answer at the highest shallower depth counts.
     """
@@ -45,20 +45,25 @@ def answers(cells: pd.DataFrame) -> pd.DataFrame:
     values = list(names.values())
     table[values] = table[values].where(answered)
     table["fell_back"] = ~answered & table["status"].isin(["timeout", "skipped"])
+    table["proven"] = table["status"].eq("ok")
     shared = ["train", "test", "leaves"]
     filled = table.groupby(["title", "dataset", "fold"])[shared].ffill()
     table[shared] = table[shared].where(~table["fell_back"], filled)
     return table.dropna(subset=["train", "test"]).drop(columns="status").reset_index(drop=True)
 
 
-def with_sheet(ours: pd.DataFrame, folder: Path | None) -> tuple[pd.DataFrame, list[str]]:
-    """Return the answers with the sheet's for the titles that have none here, and those titles."""
+def with_sheet(ours: pd.DataFrame, folder: Path | None) -> tuple[pd.DataFrame, dict[str, int]]:
+    """Return the answers with the sheet's for datasets where a title has none here, and for how many it has none."""
     sheet = None if folder is None else facts.read_sheet(folder)
     if sheet is None:
-        return ours, []
+        return ours, {}
     sheet = sheet.rename(columns={"method": "title"})
-    borrowed = [title for title in PAPER_TITLES if title not in set(ours["title"])]
-    taken = sheet[sheet["title"].isin(borrowed) & sheet["dataset"].isin(ours["dataset"])]
+    pairs = ["title", "dataset"]
+    here = pd.MultiIndex.from_frame(ours[pairs])
+    absent = ~pd.MultiIndex.from_frame(sheet[pairs]).isin(here) & sheet["dataset"].isin(ours["dataset"])
+    taken = sheet[absent].assign(fell_back=False, proven=False)
+    counts = taken.groupby("title")["dataset"].nunique()
+    borrowed = {title: int(counts[title]) for title in PAPER_TITLES if title in counts}
     return pd.concat([ours, taken], ignore_index=True), borrowed
 
 
@@ -70,16 +75,18 @@ def wide(table: pd.DataFrame, titles: list[str], metric: str) -> pd.DataFrame:
 
 
 def export(store: Path, file: Path) -> None:
-    """Write every cell of a store to a CSV or Parquet file."""
+    """Write every cell of a store to a CSV or Parquet file, making its folder."""
     if not store.is_file():
         raise FileNotFoundError(f"No store at {store}; make one with: foretree bench run --store {store}")
-    cells = read_cells(store)
-    if file.suffix == ".csv":
-        cells.to_csv(file, index=False)
-    elif file.suffix == ".parquet":
-        try:
-            cells.to_parquet(file, index=False)
-        except ImportError as error:
-            raise ModuleNotFoundError("Parquet needs pyarrow: pip install pyarrow") from error
-    else:
+    ending = file.suffix.lower()
+    if ending not in {".csv", ".parquet"}:
         raise ValueError(f"{file} ends in {file.suffix!r}; name a file that ends in .csv or .parquet.")
+    cells = read_cells(store)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    if ending == ".csv":
+        cells.to_csv(file, index=False)
+        return
+    try:
+        cells.to_parquet(file, index=False)
+    except ImportError as error:
+        raise ModuleNotFoundError("Parquet needs pyarrow: pip install pyarrow") from error

@@ -10,14 +10,16 @@ import sys
 import threading
 import time
 from collections.abc import Generator, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
-from importlib import metadata
+from importlib import import_module, metadata
+from itertools import islice
 from pathlib import Path
 from typing import Any, TextIO
 
 from foretree.bench import cell, facts, methods, prepare
 from foretree.bench.datasets import DatasetMissingError, Source
-from foretree.bench.store import CLAIM_SECONDS, Key, Outcome, Store
+from foretree.bench.store import CLAIM_SECONDS, STATUSES, UNFINISHED, Key, Outcome, Store
 
 
 @dataclass(frozen=True)
@@ -43,12 +45,13 @@ class Workers:
 
 @dataclass(frozen=True)
 class Summary:
-    """What a run did: cells by status, what was left to other processes, and sentences to read."""
+    """What a run did of its `n_cells`: by status, what was left to other processes, and sentences to read."""
 
     counts: dict[str, int]
     held_elsewhere: int
     notes: tuple[str, ...]
     stopped: bool = False
+    n_cells: int = 0
 
 
 def jobs(study: Study) -> tuple[list[cell.Job], list[str]]:
@@ -85,32 +88,32 @@ def _dataset_jobs(
 ) -> Iterator[cell.Job]:
     for method in chosen:
         params = json.dumps(study.params.get(method.name, {}), sort_keys=True)
+        version = method.code_version()
         for depth in method.depths or study.depths:
             for fold in study.folds:
-                key = Key(
-                    source.name, data.fingerprint, fold, depth, method.name, params, method.code_version()
-                )
+                key = Key(source.name, data.fingerprint, fold, depth, method.name, params, version)
                 yield cell.Job(key, source, data.bits.size, study.time_limit, study.plugins)
 
 
 def todo(store: Store, listed: Sequence[cell.Job], *, retry: bool = False) -> list[cell.Job]:
     """Return the jobs without a row; with `retry`, those that failed or ran out of time count as undone."""
-    if retry:
-        keys = {job.key for job in listed}
-        store.forget(keys & store.keys(("failed", "timeout", "skipped", "limit")))
-    done = store.keys()
+    done = store.keys(set(STATUSES) - set(UNFINISHED)) if retry else store.keys()
     return [job for job in listed if job.key not in done]
 
 
-def run(study: Study, store: Store, workers: Workers, out: TextIO | None = None) -> Summary:
-    """Do every missing cell and store it the moment it is measured."""
+def run(
+    study: Study, store: Store, workers: Workers, out: TextIO | None = None, *, retry: bool = False
+) -> Summary:
+    """Do every missing cell and store it the moment it is measured; with `retry`, unfinished ones too."""
     listed, notes = jobs(study)
-    left = todo(store, listed)
+    left = todo(store, listed, retry=retry)
+    if not retry:
+        notes += _earlier_failures(store, listed)
     number = store.start_run(shlex.join(["foretree", *sys.argv[1:]]), machine())
     progress = _Progress(out or sys.stderr, left, n_done=len(listed) - len(left))
     stopped = False
     with _Heartbeat(store):
-        results = _results(_mine(store, left, progress, number), workers)
+        results = _results(_mine(store, left, progress, number, time.time() if retry else None), workers)
         try:
             for key, outcome in results:
                 store.put(key, outcome, number)
@@ -122,13 +125,24 @@ def run(study: Study, store: Store, workers: Workers, out: TextIO | None = None)
             progress.close()
             results.close()
     held = 0 if stopped else len(todo(store, left))
-    return Summary(progress.counts, held, tuple(notes), stopped)
+    return Summary(progress.counts, held, tuple(notes), stopped, len(listed))
 
 
-def _mine(store: Store, left: Sequence[cell.Job], progress: _Progress, number: int) -> Iterator[cell.Job]:
+def _earlier_failures(store: Store, listed: Sequence[cell.Job]) -> list[str]:
+    found = len({job.key for job in listed} & store.keys(("failed", "timeout", "skipped")))
+    if not found:
+        return []
+    return [
+        f"{found} cells have no answer from an earlier run (see: foretree bench status); --retry tries again."
+    ]
+
+
+def _mine(
+    store: Store, left: Sequence[cell.Job], progress: _Progress, number: int, retry_before: float | None
+) -> Iterator[cell.Job]:
     """Yield the jobs no other process has, passing over depths below an unanswered one (Section 5.1)."""
     for job in left:
-        if not store.claim(job.key):
+        if not store.claim(job.key, retry_before):
             continue
         shallower = store.unanswered_depth(job.key)
         if shallower is None:
@@ -141,15 +155,64 @@ def _mine(store: Store, left: Sequence[cell.Job], progress: _Progress, number: i
 
 def _results(mine: Iterator[cell.Job], workers: Workers) -> Generator[tuple[Key, Outcome], None, None]:
     from joblib import Parallel, delayed, parallel_config
+    from joblib.parallel import get_active_backend
 
     if workers.n_jobs == 1 and workers.backend is None:
-        return (cell.run(job) for job in mine)
+        yield from (cell.run(job) for job in mine)
+        return
     options: dict[str, Any] = {} if workers.backend not in (None, "loky") else {"inner_max_num_threads": 1}
-    with parallel_config(backend=workers.backend or "loky", n_jobs=workers.n_jobs, **options):
+    with (
+        _cluster(workers),
+        parallel_config(backend=workers.backend or "loky", n_jobs=workers.n_jobs, **options),
+    ):
+        if not get_active_backend()[0].supports_return_generator:
+            yield from _rounds(mine, workers.n_jobs)
+            return
         # One job a batch: a kill costs the cells in flight and no more.
         pool = Parallel(return_as="generator_unordered", batch_size=1, pre_dispatch="2*n_jobs")
-        results: Generator[tuple[Key, Outcome], None, None] = pool(delayed(cell.run)(job) for job in mine)
-        return results
+        yield from pool(delayed(cell.run)(job) for job in mine)
+
+
+def _rounds(mine: Iterator[cell.Job], n_jobs: int) -> Generator[tuple[Key, Outcome], None, None]:
+    """Yield results of backends that only give lists (Ray, multiprocessing), as many at a time as workers."""
+    from joblib import Parallel, delayed, effective_n_jobs
+
+    size = effective_n_jobs(n_jobs)
+    with Parallel(batch_size=1) as pool:
+        while round_ := list(islice(mine, size)):
+            yield from pool(delayed(cell.run)(job) for job in round_)
+
+
+def _cluster(workers: Workers) -> Any:
+    """Return what must be open while joblib works over Dask or Ray; nothing for its own backends."""
+    if workers.backend == "ray":
+        try:
+            register = import_module("ray.util.joblib")
+        except ModuleNotFoundError as error:
+            raise ModuleNotFoundError("--backend ray needs Ray: pip install 'ray'") from error
+        register.register_ray()
+        return nullcontext()
+    if workers.backend != "dask":
+        return nullcontext()
+    try:
+        distributed: Any = import_module("distributed")
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError("--backend dask needs Dask: pip install 'distributed'") from error
+    try:
+        return nullcontext(distributed.default_client())
+    except ValueError:
+        return _dask_client(distributed, workers)
+
+
+def _dask_client(distributed: Any, workers: Workers) -> Any:
+    """Return a client of the scheduler that Dask's settings name, else of workers on this machine."""
+    config: Any = import_module("dask").config
+    if config.get("scheduler-address", None) is not None:
+        return distributed.Client()
+    # Workers that are daemons may not start the processes in which isolated methods run.
+    config.set({"distributed.worker.daemon": False})
+    count = None if workers.n_jobs < 0 else workers.n_jobs
+    return distributed.Client(n_workers=count, threads_per_worker=1, dashboard_address=None)
 
 
 class _Heartbeat:
@@ -173,8 +236,12 @@ class _Heartbeat:
         self._thread.join()
 
 
+_BAR = 20
+_FIRST = 3
+
+
 class _Progress:
-    """One line on a terminal, a line every ten seconds elsewhere; the time left follows rows and depth."""
+    """One line with a bar on a terminal, a line every ten seconds elsewhere; the time left follows rows and depth."""
 
     def __init__(self, out: TextIO, left: Sequence[cell.Job], n_done: int) -> None:
         self._out = out
@@ -197,13 +264,15 @@ class _Progress:
         self._shown = now
         share = self._done / max(1, self._total)
         line = f"{self._done}/{self._total} cells ({share:.0%}), about {self._eta(now)} left: {_named(key)}"
-        self._out.write(f"\r\033[K{line}" if live else f"{line}\n")
+        bar = "#" * round(share * _BAR)
+        self._out.write(f"\r\033[K[{bar:<{_BAR}}] {line}" if live else f"{line}\n")
         self._out.flush()
 
     def _eta(self, now: float) -> str:
         finished = len(self._weights) - len(self._left)
         spent = sum(weight for key, weight in self._weights.items() if key not in self._left)
-        if not finished or not spent:
+        # The first cells of a process wait for imports and compiled code.
+        if not spent or (finished < _FIRST and self._left):
             return "?"
         ahead = sum(self._weights[key] for key in self._left)
         seconds = round((now - self._start) * ahead / spent)

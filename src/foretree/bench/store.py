@@ -59,6 +59,8 @@ STATUSES = {
     "skipped": "a shallower depth had no answer",
 }
 ANSWERED = ("ok", "limit")
+UNFINISHED = ("limit", "timeout", "failed", "skipped")
+"""What another try may better."""
 
 _KEYS = [field.name for field in fields(Key)]
 _VALUES = [field.name for field in fields(Outcome)]
@@ -98,10 +100,27 @@ class Store:
         self._db = sqlite3.connect(path, timeout=_BUSY_MILLISECONDS / 1000, check_same_thread=False)
         self._db.isolation_level = None
         self._db.execute(f"PRAGMA busy_timeout = {_BUSY_MILLISECONDS}")
-        self._db.execute("PRAGMA journal_mode = WAL")
+        try:
+            self._write_ahead()
+        except sqlite3.DatabaseError as error:
+            self._db.close()
+            raise ValueError(f"{path} cannot be used as a store: {error}.") from error
         # A killed process loses nothing at NORMAL; only a power cut may cost the last commits.
         self._db.execute("PRAGMA synchronous = NORMAL")
         self._prepare()
+
+    def _write_ahead(self) -> None:
+        # Of two that open a new file at once, SQLite refuses one of them here without waiting.
+        last = time.monotonic() + _BUSY_MILLISECONDS / 1000
+        while True:
+            try:
+                self._db.execute("PRAGMA journal_mode = WAL")
+            except sqlite3.OperationalError as error:
+                if "locked" not in str(error) or time.monotonic() > last:
+                    raise
+                time.sleep(0.01)
+            else:
+                return
 
     def _prepare(self) -> None:
         (layout,) = self._db.execute("PRAGMA user_version").fetchone()
@@ -156,12 +175,17 @@ class Store:
         with self._lock:
             return {Key(*row) for row in self._db.execute(query, wanted)}
 
-    def claim(self, key: Key) -> bool:
-        """Return whether the cell is this process's to do: not stored, not another living process's."""
+    def claim(self, key: Key, retry_before: float | None = None) -> bool:
+        """Return whether the cell is this process's to do: not stored, not another living process's.
+
+        An unfinished cell stored before the time `retry_before` counts as not stored, and is removed.
+        """
         now = time.time()
         with self._transaction():
             self._db.execute("INSERT OR REPLACE INTO owners VALUES (?, ?)", [self.owner, now])
-            if self._db.execute(f"SELECT 1 FROM cells WHERE {_MATCH}", astuple(key)).fetchone():
+            query = f"SELECT status, finished FROM cells WHERE {_MATCH}"
+            stored = self._db.execute(query, astuple(key)).fetchone()
+            if stored is not None and not _again(stored, retry_before):
                 return False
             query = (
                 f"SELECT claims.owner, owners.seen FROM claims LEFT JOIN owners USING (owner) WHERE {_MATCH}"
@@ -172,6 +196,7 @@ class Store:
             marks = ", ".join("?" * (len(_KEYS) + 2))
             row = [*astuple(key), self.owner, now]
             self._db.execute(f"INSERT OR REPLACE INTO claims VALUES ({marks})", row)
+            self._db.execute(f"DELETE FROM cells WHERE {_MATCH}", astuple(key))
         return True
 
     def unanswered_depth(self, key: Key) -> int | None:
@@ -190,11 +215,6 @@ class Store:
         """Tell the other processes that this one still lives."""
         with self._transaction():
             self._db.execute("INSERT OR REPLACE INTO owners VALUES (?, ?)", [self.owner, time.time()])
-
-    def forget(self, keys: Iterable[Key]) -> None:
-        """Remove cells, so that they are done again."""
-        with self._transaction():
-            self._db.executemany(f"DELETE FROM cells WHERE {_MATCH}", map(astuple, keys))
 
     def cells(self) -> pd.DataFrame:
         """Return every cell as a row, oldest first."""
@@ -227,6 +247,11 @@ class _Transaction:
             self._lock.release()
 
 
+def _again(stored: tuple[str, float], retry_before: float | None) -> bool:
+    status, finished = stored
+    return retry_before is not None and status in UNFINISHED and finished < retry_before
+
+
 def _alive(owner: str, seen: float | None, now: float) -> bool:
     if seen is None or now - seen > CLAIM_SECONDS:
         return False
@@ -245,7 +270,11 @@ def _alive(owner: str, seen: float | None, now: float) -> bool:
 def read_cells(path: Path) -> pd.DataFrame:
     """Return every cell of a store as a row, oldest first, without writing to it."""
     with closing(sqlite3.connect(path, timeout=_BUSY_MILLISECONDS / 1000)) as db:
-        return pd.read_sql_query("SELECT * FROM cells ORDER BY finished", db)
+        try:
+            cursor = db.execute("SELECT * FROM cells ORDER BY finished")
+        except sqlite3.DatabaseError as error:
+            raise ValueError(f"{path} cannot be used as a store: {error}.") from error
+        return pd.DataFrame(cursor.fetchall(), columns=[column[0] for column in cursor.description])
 
 
 def as_row(key: Key, outcome: Outcome) -> dict[str, object]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -29,7 +30,7 @@ class Findings:
     cells: pd.DataFrame
     ours: pd.DataFrame
     answers: pd.DataFrame
-    borrowed: tuple[str, ...]
+    borrowed: Mapping[str, int]
 
     @cached_property
     def titles(self) -> list[str]:
@@ -52,6 +53,15 @@ class Findings:
         """Return accuracies (n_instances, n_titles) where all titles answered, on the grid's depths."""
         grid = self.answers[self.answers["depth"].isin(facts.DEPTHS)]
         return results.wide(grid, titles, metric)
+
+    def complete(self, titles: list[str]) -> pd.DataFrame:
+        """Return our answers at the depths at which a title answered all that HybridRST did, or any did."""
+        grid = self.ours[self.ours["depth"].isin(facts.DEPTHS)]
+        n_cells = grid.groupby(["depth", "title"])["test"].count().unstack("title").fillna(0)
+        wanted = n_cells["HybridRST"] if "HybridRST" in n_cells else n_cells.max(axis=1)
+        full = n_cells.ge(wanted, axis=0).stack()
+        kept = grid[grid["title"].isin(titles)]
+        return kept[full.reindex(pd.MultiIndex.from_frame(kept[["depth", "title"]])).to_numpy(bool)]
 
     def has(self, *titles: str) -> bool:
         """Return whether every title answered at least once."""
@@ -76,12 +86,13 @@ class Findings:
         ]
 
     def ladder(self, letter: str, depth: int) -> dict[int, pd.DataFrame]:
-        """Return answers by lookahead k at one depth, on the datasets that every k finished."""
-        at_depth = self.answers[(self.answers["depth"] == depth) & ~self.answers["fell_back"].eq(True)]
+        """Return answers by lookahead k at one depth, on the datasets that every k finished with a proof."""
+        at_depth = self.ours[(self.ours["depth"] == depth) & self.ours["proven"]]
+        titles = dict(enumerate(LADDERS[letter], start=1))
         by_steps = {}
-        for steps, title in enumerate(LADDERS[letter][:depth], start=1):
-            names = {title, f"optimal-{letter}"} if steps == depth else {title}
-            found = at_depth[at_depth["title"].isin(names)]
+        for steps in range(1, depth + 1):
+            names = {titles.get(steps), f"optimal-{letter}" if steps == depth else None}
+            found = at_depth[at_depth["title"].isin(names - {None})]
             if len(found):
                 by_steps[steps] = found.drop_duplicates(results.KEYS)
         return _complete(by_steps) if len(by_steps) >= _MIN_STEPS and depth in by_steps else {}
@@ -105,9 +116,7 @@ def gather(store: Path, folder: Path | None = None) -> Findings:
     cells = results.newest(store)
     ours = results.answers(cells)
     answers, borrowed = results.with_sheet(ours, folder)
-    if "fell_back" not in answers:
-        answers["fell_back"] = False
-    return Findings(store, folder, cells, ours, answers, tuple(borrowed))
+    return Findings(store, folder, cells, ours, answers, borrowed)
 
 
 def all_tables(findings: Findings) -> list[Table]:
@@ -115,9 +124,9 @@ def all_tables(findings: Findings) -> list[Table]:
     first = [table_2(findings)]
     return [
         *first,
-        tables.table_3(findings.answers),
+        tables.table_3(findings.ours, findings.answers),
         tables.table_4(findings.ours),
-        *tables.appendix_c(findings.answers),
+        *tables.appendix_c(findings.ours),
     ]
 
 
@@ -128,6 +137,6 @@ def table_2(findings: Findings) -> Table:
     for name in names:
         try:
             counted.append(tables.count(Source(name, findings.folder, network=False)))
-        except DatasetMissingError:
+        except (DatasetMissingError, ValueError):
             continue
     return tables.table_2(counted, tables.overfitting(findings.ours))
