@@ -51,8 +51,10 @@ def best(task, rows, steps):
     """Return (cost, empty leaves, gini, tree) of the best tree of `steps` steps on the rows, ties decided."""
     total = task.weights[rows].sum(axis=0)
     leaf_gini = gini(total) if task.tie_by_gini else 0.0
-    leaf = (task.loss(total), 2**steps - 1, leaf_gini, None)
-    if steps == 0 or task.sizes[rows].sum() < task.min_internal:
+    # What costs nothing needs no more leaves than one.
+    free = task.loss(total) <= TOLERANCE * total.sum()
+    leaf = (task.loss(total), 0 if free else 2**steps - 1, leaf_gini, None)
+    if free or steps == 0 or task.sizes[rows].sum() < task.min_internal:
         return leaf
     found = []
     for root in range(task.x.shape[1]):
@@ -77,13 +79,14 @@ def best(task, rows, steps):
     return next(f for f in found if f[2] <= least + tolerance)
 
 
-def rolling(task, max_depth, lookahead, rows=None):
-    """Return the rolling tree as nested (split, low, high), None for a leaf."""
+def rolling(task, max_depth, lookahead, rows=None, reach=np.inf):
+    """Return the rolling tree as nested (split, low, high), None for a leaf; what costs nothing looks no further."""
     rows = np.arange(len(task.x)) if rows is None else rows
     total = task.weights[rows].sum(axis=0)
     if max_depth == 0 or (total > 0).sum() <= 1 or task.sizes[rows].sum() < task.min_internal:
         return None
-    cost, _, _, tree = best(task, rows, min(lookahead, max_depth))
+    steps = min(lookahead, max_depth, reach)
+    cost, _, _, tree = best(task, rows, steps)
     loss = task.loss(total)
     tolerance = TOLERANCE * total.sum()
     if tree is None or (task.stop_without_gain and cost >= loss - tolerance):
@@ -91,8 +94,13 @@ def rolling(task, max_depth, lookahead, rows=None):
     if task.min_decrease > 0 and loss - cost < task.min_decrease - tolerance:
         return None
     split = tree[0]
-    low, high = (rows[task.x[rows, split] == answer] for answer in (0, 1))
-    return split, rolling(task, max_depth - 1, lookahead, low), rolling(task, max_depth - 1, lookahead, high)
+    sides = [rows[task.x[rows, split] == answer] for answer in (0, 1)]
+    free = [total_loss(task, plan, side) <= tolerance for plan, side in zip(tree[1:], sides, strict=True)]
+    low, high = (
+        rolling(task, max_depth - 1, lookahead, side, max(steps - 1, 1) if costs_nothing else np.inf)
+        for side, costs_nothing in zip(sides, free, strict=True)
+    )
+    return split, low, high
 
 
 def total_loss(task, tree, rows=None):

@@ -264,14 +264,15 @@ def most_decrease_first(task, plan, looks):
         node["tree"] = None
         if left == 0 or (total > 0).sum() <= 1 or known is None:
             return
-        steps = min(plan.lookahead, left)
+        steps = min(plan.lookahead, left, node.get("reach", plan.lookahead))
         if known == "unknown":
             cost, _, _, tree = oracle.best(task, node["rows"], steps)
         else:
             cost, tree = known_cost(task, node["rows"], known), known
         if tree is None:
             return
-        node["look"], node["bottom"] = tree, known != "unknown" or steps == left
+        node["look"], node["steps"] = tree, steps
+        node["bottom"] = known != "unknown" or steps == left
         frontier.append((cost - task.loss(total), len(looks), node))
         looks.append(cost)
 
@@ -291,6 +292,8 @@ def most_decrease_first(task, plan, looks):
         ]
         node["tree"] = (split, *sides)
         for side, child in zip(sides, children, strict=True):
+            if oracle.total_loss(task, child, side["rows"]) == 0:
+                side["reach"] = max(node["steps"] - 1, 1)
             wait(side, child if node["bottom"] else "unknown")
         n_leaves += 1
     return n_leaves, as_nested(root)

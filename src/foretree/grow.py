@@ -69,14 +69,17 @@ class Grown:
     seconds: NDArray[np.float64]
 
 
-def grow_in_kernel(rows: GroupedRows, loss: Loss, plan: GrowthPlan) -> Grown:
-    """Grow the whole tree in one kernel: built-in losses, up to three steps, no limit on leaves or time."""
+def grow_in_kernel(rows: GroupedRows, loss: Loss, plan: GrowthPlan, reach: int = 2**31) -> Grown:
+    """Grow the whole tree in one kernel: built-in losses, up to three steps, no limit on leaves or time.
+
+    The root looks `reach` steps ahead at most.
+    """
     rules = make_rules(
         loss, rows.n_classes, plan.limits, plan.tie_by_gini, plan.stop_without_gain, plan.min_decrease
     )
     whole, real, n_nodes = grow_tree(
         rows.words, rows.n_splits, rows.order, rows.starts[:-1], rows.starts[1:], rows.groups, rules,
-        plan.max_depth, plan.lookahead, True if plan.lookahead > 2 else None,
+        plan.max_depth, plan.lookahead, reach, True if plan.lookahead > 2 else None,
     )  # fmt: skip
     # Rounding may leave a pure node a little less than nothing to pay.
     whole, real = whole[:n_nodes], np.maximum(real[:n_nodes], 0.0)
@@ -93,6 +96,7 @@ class _Node:
     survey: Survey
     known: Look | None = None
     look: Look | None = None
+    reach: int = 2**31
     steps: int = 0
     seconds: float = 0.0
     children: "tuple[_Node, _Node] | None" = None
@@ -120,7 +124,7 @@ class _Grower:
         left = self.plan.max_depth - len(node.path)
         node.look = node.known
         if node.look is None:
-            node.steps = min(self.plan.lookahead, left)
+            node.steps = min(self.plan.lookahead, left, node.reach)
             node.look = self._look(node, late=began > self.searcher.deadline)
         node.seconds = now() - began
         decrease = node.survey.loss - node.look.cost
@@ -157,11 +161,16 @@ class _Grower:
         assert look is not None
         began = now()
         settled = node.known is not None or node.steps == self.plan.max_depth - len(node.path)
-        paths = [(*node.path, (look.root, answer)) for answer in (0, 1)]
-        low, high = (
-            _Node(path, self.looker.weigh(path), known if settled else None)
-            for path, known in zip(paths, (look.low, look.high), strict=True)
-        )
+        tolerance = TOLERANCE * float(node.survey.totals.sum())
+        children = []
+        for answer, known in enumerate((look.low, look.high)):
+            path = (*node.path, (look.root, answer))
+            child = _Node(path, self.looker.weigh(path), known if settled else None)
+            if known is not None and known.cost <= tolerance:
+                # Only parents of impure leaves are solved anew (Algorithm 1).
+                child.reach = max(node.steps - 1, 1)
+            children.append(child)
+        low, high = children
         node.children = (low, high)
         node.seconds += now() - began
         self.wait(low)
@@ -255,7 +264,7 @@ def grow_in_threads(rows: GroupedRows, loss: Loss, plan: GrowthPlan, n_threads: 
     with ThreadPoolExecutor(n_threads) as pool:
         grown = pool.map(
             lambda part: grow_in_kernel(
-                part[1], loss, replace(plan, max_depth=plan.max_depth - len(part[0].path))
+                part[1], loss, replace(plan, max_depth=plan.max_depth - len(part[0].path)), part[0].reach
             ),
             parts,
         )

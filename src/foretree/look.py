@@ -169,7 +169,11 @@ class KernelLooker:
             *where, self.rules, rows.groups, self._space, self._sides, upper, deadline
         )
         bound = 0.0 if self._sides.clock[LATE] else min(step.cost, upper)
-        return Look(float(step.cost), float(bound), int(step.root), n_splits=int(n_splits))
+        low = high = None
+        if upper == np.inf and step.root != LEAF:
+            low = Look(step.low_cost, step.low_cost, int(step.low))
+            high = Look(step.high_cost, step.high_cost, int(step.high))
+        return Look(float(step.cost), float(bound), int(step.root), low, high, int(n_splits))
 
     def allows(self, path: Path) -> bool:
         """Tell whether the masks leave the node anything, if only to be a leaf."""
@@ -239,7 +243,7 @@ class CountsLooker:
         """Return the best tree of one or two steps."""
         survey, pairs = self._cost(path)
         leaf = Look(survey.loss, survey.loss, n_splits=survey.splits.size)
-        if survey.n_rows < self.limits.min_internal:
+        if survey.n_rows < self.limits.min_internal or survey.loss <= TOLERANCE * pairs.weight:
             return leaf
         plan = best_single(pairs, self.tie_by_gini) if steps == 1 else self.solver(pairs, self.tie_by_gini)
         if plan is None or plan.cost > survey.loss + TOLERANCE * pairs.weight:
@@ -297,10 +301,10 @@ class Searcher:
     def _branch(self, path: Path, steps: int, upper: float) -> Look:
         survey = self.looker.survey(path)
         leaf = Look(survey.loss, survey.loss, n_splits=survey.splits.size)
-        if is_pure(survey.totals) or survey.n_rows < self.looker.limits.min_internal:
-            return leaf
         total = float(survey.totals.sum())
         tolerance = TOLERANCE * total
+        if survey.loss <= tolerance or survey.n_rows < self.looker.limits.min_internal:
+            return leaf
         # Above the leaf's loss, so that some split is found also where none lowers it.
         best = self.look(path, steps - 1, survey.loss + 1e-3 * total)
         fewer = best.bound

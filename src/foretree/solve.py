@@ -1,7 +1,8 @@
 """Costs → Plan: the best two-level tree of a node in closed form, every tie decided.
 
 Costs within TOLERANCE of the node's weight are equal; equals are decided by the fewest empty leaves,
-then the lowest Gini loss (unless `tie_break="first"`), then the smallest (root, low, high).
+then the lowest Gini loss (unless `tie_break="first"`), then the smallest (root, low, high). A branch that
+costs nothing stays a leaf, and lacks none.
 """
 
 from dataclasses import dataclass
@@ -35,6 +36,15 @@ def choose(costs: Floats, empty: NDArray[np.int64], ginis: Floats, tolerance: fl
     return int(np.flatnonzero(equal)[0])
 
 
+def lacking(pairs: PairCosts) -> NDArray[np.int64]:
+    """Return how many leaves each branch lacks with each child split, (2, p, p), as ties count them.
+
+    An empty leaf is one too few, but where the branch costs nothing any second leaf is one too many.
+    """
+    free = np.diagonal(pairs.costs, axis1=1, axis2=2) <= TOLERANCE * pairs.weight
+    return np.where(free[:, :, None], 1 - pairs.empty, pairs.empty)
+
+
 def best_pair(pairs: PairCosts, tie_by_gini: bool = True) -> Plan | None:
     """Return the optimal two-step tree ([OCT-2] in closed form), or None where no split may be made.
 
@@ -44,6 +54,7 @@ def best_pair(pairs: PairCosts, tie_by_gini: bool = True) -> Plan | None:
         return None
     tolerance = TOLERANCE * pairs.weight
     ginis = pairs.ginis if tie_by_gini else np.zeros_like(pairs.ginis)
+    lacks = lacking(pairs)
     roots = np.flatnonzero(pairs.separates)
     children = np.empty((2, roots.size), np.int64)
     costs, ginis_of_root = np.zeros(roots.size), np.zeros(roots.size)
@@ -51,11 +62,10 @@ def best_pair(pairs: PairCosts, tie_by_gini: bool = True) -> Plan | None:
     for place, root in enumerate(roots):
         for side in range(2):
             branch = pairs.costs[side, root]
-            child = choose(branch, pairs.empty[side, root], ginis[side, root], tolerance)
-            child = int(root) if pairs.empty[side, root, child] else child
-            children[side, place] = child
+            child = choose(branch, lacks[side, root], ginis[side, root], tolerance)
+            children[side, place] = root if pairs.empty[side, root, child] else child
             costs[place] += branch.min()
-            empty[place] += pairs.empty[side, root, child]
+            empty[place] += lacks[side, root, child]
             ginis_of_root[place] += ginis[side, root, child]
     best = choose(costs, empty, ginis_of_root, tolerance)
     return Plan(int(roots[best]), int(children[0, best]), int(children[1, best]), float(costs[best]))

@@ -1,7 +1,7 @@
 """Losses of leaves, and the exact choice of a root and its children with every tie decided.
 
-Ties, in this order: lowest loss, fewest empty leaves, lowest Gini, smallest split. Losses within
-TOLERANCE of the node's weight count as equal, so that rounding decides nothing.
+Ties, in this order: lowest loss, fewest empty leaves, lowest Gini, smallest split. A branch that costs nothing stays
+a leaf, and lacks none. Losses within TOLERANCE of the node's weight count as equal, so that rounding decides nothing.
 """
 
 from typing import NamedTuple
@@ -98,17 +98,23 @@ def tie_gini(rules: Rules, weights: np.ndarray) -> float:
 
 
 @inner
+def weigh_branch(rules: Rules, real: np.ndarray, root: int, side: int) -> float:
+    """Write the class weights of one side of the root; return its loss as a leaf."""
+    for c in range(rules.prices.shape[0]):
+        ones = real[ONES + c, root]
+        real[BRANCH, c] = ones if side else real[TOTAL, c] - ones
+    return leaf_loss(rules, real[BRANCH])
+
+
+@inner
 def price_children(
     rules: Rules, real: np.ndarray, index: np.ndarray, n_splits: int, root: int, side: int
-) -> float:
-    """Write what the branch costs with each child split, infinite where none may stand; return its loss as a leaf."""
+) -> None:
+    """Write what the weighed branch costs with each child split, infinite where none may stand."""
     n_classes = rules.prices.shape[0]
     branch, low, high = real[BRANCH], real[CELL_LOW], real[CELL_HIGH]
     costs, ginis = real[CHILD_COST], real[CHILD_GINI]
     rows, both_rows = index[ROWS], index[BOTH_ROWS]
-    for c in range(n_classes):
-        ones = real[ONES + c, root]
-        branch[c] = ones if side else real[TOTAL, c] - ones
     n_rows = rows[root] if side else index[N_ROWS, 0] - rows[root]
     for k in range(n_splits):
         costs[k] = np.inf
@@ -133,14 +139,14 @@ def price_children(
             if rules.loss == GINI and rules.tie_by_gini
             else leaf_loss(rules, low) + leaf_loss(rules, high)
         )
-    return leaf_loss(rules, branch)
 
 
 @inner
-def choose_child(rules: Rules, real: np.ndarray, n_splits: int, leaf: float) -> tuple[float, int, float, int]:
+def choose_child(
+    rules: Rules, real: np.ndarray, n_splits: int, leaf: float, tolerance: float
+) -> tuple[float, int, float, int]:
     """Return the priced branch's least loss, its empty leaves, their Gini and the child split (or LEAF)."""
     costs, ginis = real[CHILD_COST], real[CHILD_GINI]
-    tolerance = TOLERANCE * weight_in(real[TOTAL], rules.prices.shape[0])
     best = leaf
     for k in range(n_splits):
         best = min(best, costs[k])
@@ -162,8 +168,12 @@ def best_child(
     rules: Rules, real: np.ndarray, index: np.ndarray, n_splits: int, root: int, side: int
 ) -> tuple[float, int, float, int]:
     """Return the branch's least loss, its empty leaves, their Gini and the child split (or LEAF)."""
-    leaf = price_children(rules, real, index, n_splits, root, side)
-    return choose_child(rules, real, n_splits, leaf)
+    leaf = weigh_branch(rules, real, root, side)
+    tolerance = TOLERANCE * weight_in(real[TOTAL], rules.prices.shape[0])
+    if leaf <= tolerance:
+        return leaf, 0, tie_gini(rules, real[BRANCH]), LEAF
+    price_children(rules, real, index, n_splits, root, side)
+    return choose_child(rules, real, n_splits, leaf, tolerance)
 
 
 @inner

@@ -8,11 +8,16 @@ from foretree._kernels.exact import (
     BRANCH,
     CHILD_COST,
     KEPT,
+    LEAF,
     ONES,
+    TOLERANCE,
     TOTAL,
     Rules,
     choose_child,
     price_children,
+    tie_gini,
+    weigh_branch,
+    weight_in,
 )  # fmt: skip
 from foretree._kernels.jit import inner
 
@@ -110,10 +115,14 @@ def best_allowed_child(
 ) -> tuple[float, int, float, int]:  # fmt: skip
     """Return what `exact.best_child` does, of the children that the fence allows."""
     kept = index[KEPT]
-    alone = price_children(rules, real, index, n_splits, root, side)
+    alone = weigh_branch(rules, real, root, side)
+    tolerance = TOLERANCE * weight_in(real[TOTAL], rules.prices.shape[0])
     if not fence.pairs[side, kept[root], kept[root]]:
         alone = np.inf
+    if alone <= tolerance:
+        return alone, 0, tie_gini(rules, real[BRANCH]), LEAF
+    price_children(rules, real, index, n_splits, root, side)
     _forbid_children(fence, real, kept, n_splits, root, side)
     if ordered:
         _forbid_disorder(fence, real, kept, n_splits, root, side)
-    return choose_child(rules, real, n_splits, alone)
+    return choose_child(rules, real, n_splits, alone, tolerance)

@@ -27,9 +27,9 @@ from foretree._kernels.three import Sides, make_sides, solve_three
 # Columns of the two tables a grown tree comes in.
 SPLIT, LOW, HIGH, ROWS, SPLITS_SEEN, STEPS, N_WHOLE = range(7)
 LOSS, PLANNED, SECONDS, WEIGHTS = range(4)
-# What a waiting node carries: who its parent is, which side, its level, its split if planned already, and then
-# where each group of its rows begins and ends.
-_PARENT, _SIDE, _LEVEL, _KNOWN, _ENTRY = range(5)
+# What a waiting node carries: who its parent is, which side, its level, its split if planned already, how many steps
+# it may look ahead, and then where each group of its rows begins and ends.
+_PARENT, _SIDE, _LEVEL, _KNOWN, _REACH, _ENTRY = range(6)
 _UNKNOWN = -2
 
 
@@ -193,13 +193,15 @@ def _weigh_node(
 
 @inner
 def _wait(
-    child: np.ndarray, node: int, side: int, level: int, known: int, first: np.ndarray, last: np.ndarray
-) -> None:
+    child: np.ndarray, node: int, side: int, level: int, known: int, reach: int, first: np.ndarray,
+    last: np.ndarray,
+) -> None:  # fmt: skip
     """Fill the entry of a waiting node."""
     child[_PARENT] = node
     child[_SIDE] = side
     child[_LEVEL] = level
     child[_KNOWN] = known
+    child[_REACH] = reach
     for group in range(first.size):
         child[_ENTRY + group] = first[group]
         child[_ENTRY + first.size + group] = last[group]
@@ -208,9 +210,12 @@ def _wait(
 @kernel
 def grow_tree(
     words: np.ndarray, n_splits: int, rows: np.ndarray, starts: np.ndarray, ends: np.ndarray, groups: Groups,
-    rules: Rules, max_depth: int, lookahead: int, third: bool | None,
+    rules: Rules, max_depth: int, lookahead: int, reach: int, third: bool | None,
 ) -> tuple[np.ndarray, np.ndarray, int]:  # fmt: skip
     """Grow a tree over words (n_rows, n_words); rows holds group g at starts[g]:ends[g] and is reordered.
+
+    The root looks `reach` steps ahead at most, and so does a child whose plan costs nothing: only parents of impure
+    leaves are solved anew (Algorithm 1).
 
     `third` is None where the lookahead is below three: then Numba compiles without the third step,
     in half the time.
@@ -236,7 +241,7 @@ def grow_tree(
     )
     n_waiting, n_nodes = 1, 0
     top = np.int64(0)  # literals would compile the callee once more
-    _wait(waiting[0], np.int64(LEAF), top, top, np.int64(_UNKNOWN), starts, ends)
+    _wait(waiting[0], np.int64(LEAF), top, top, np.int64(_UNKNOWN), reach, starts, ends)
     while n_waiting > 0:
         n_waiting -= 1
         entry = waiting[n_waiting]
@@ -257,7 +262,7 @@ def grow_tree(
         if left <= 0 or known == LEAF or whole[node, ROWS] < rules.min_internal or _is_pure(totals):
             continue
         began = seconds(clock)
-        steps = min(lookahead, left)
+        steps = min(lookahead, left, entry[_REACH])
         plan = Step(known_cost, 0, 0.0, known, LEAF, LEAF, 0.0, 0.0)
         if known == _UNKNOWN:
             seen = 0
@@ -288,7 +293,10 @@ def grow_tree(
             child, cost = (plan.high, plan.high_cost) if side else (plan.low, plan.low_cost)
             known_costs[n_waiting] = cost
             begin, end = (middle, last) if side else (first, middle)
-            _wait(waiting[n_waiting], node, side, level + 1, child if settled else _UNKNOWN, begin, end)
+            reach = max(steps - 1, 1) if cost <= TOLERANCE * weight else lookahead
+            _wait(
+                waiting[n_waiting], node, side, level + 1, child if settled else _UNKNOWN, reach, begin, end
+            )
             n_waiting += 1
         real[node, SECONDS] = seconds(clock) - began
     return whole, real, n_nodes

@@ -364,10 +364,20 @@ def least_known(upper: float, margin: float) -> float:
 
 @inner
 def leaf_step(rules: Rules, real: np.ndarray, steps: int) -> Step:
-    """Return the node as a leaf; all but one of the 2**steps leaves it might have had are empty."""
+    """Return the node as a leaf; all but one of the 2**steps leaves it might have had are empty.
+
+    Of a node that costs nothing none are: it needs no more leaves than one.
+    """
     cost = leaf_loss(rules, real[TOTAL])
     gini = tie_gini(rules, real[TOTAL])
-    return Step(cost, 2**steps - 1, gini, LEAF, LEAF, LEAF, 0.0, 0.0)
+    free = cost <= TOLERANCE * weight_in(real[TOTAL], rules.prices.shape[0])
+    return Step(cost, 0 if free else 2**steps - 1, gini, LEAF, LEAF, LEAF, 0.0, 0.0)
+
+
+@inner
+def stays_leaf(rules: Rules, leaf: Step, index: np.ndarray) -> bool:
+    """Tell whether no look need be taken at a node: it costs nothing, or has too few rows to be split."""
+    return leaf.empty == 0 or index[N_ROWS, 0] < rules.min_internal
 
 
 @inner
@@ -401,7 +411,7 @@ def best_step(real: np.ndarray, index: np.ndarray, n_splits: int, leaf: Step, to
 def solve_one(rules: Rules, n_splits: int, real: np.ndarray, index: np.ndarray) -> Step:
     """Return the best single split of the node in the tables."""
     leaf = leaf_step(rules, real, np.int64(1))
-    if index[N_ROWS, 0] < rules.min_internal:
+    if stays_leaf(rules, leaf, index):
         return leaf
     n_classes = rules.prices.shape[0]
     low, high = real[CELL_LOW], real[CELL_HIGH]
@@ -452,7 +462,7 @@ def solve_two(
     makes no tree cheaper, so that bounds stay bounds; without one, Numba leaves out what it guards.
     """
     leaf = leaf_step(rules, real, np.int64(2))
-    if index[N_ROWS, 0] < rules.min_internal:
+    if stays_leaf(rules, leaf, index):
         return leaf
     n_classes = rules.prices.shape[0]
     bound_roots(rules, counts, groups, n_splits, real, single)

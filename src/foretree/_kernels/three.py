@@ -48,6 +48,7 @@ from foretree._kernels.steps import (
     separates,
     slack_of,
     solve_two,
+    stays_leaf,
     take_diagonal,
     weigh_margins,
 )  # fmt: skip
@@ -304,7 +305,7 @@ def solve_three(
     """
     real, index = space.real, space.whole
     leaf = leaf_step(rules, real, np.int64(3))
-    if index[N_ROWS, 0] < rules.min_internal:
+    if stays_leaf(rules, leaf, index):
         return leaf
     last = _bound_three(words, rows, starts, ends, n_splits, rules, groups, space, sides, upper, deadline)
     weight = weight_in(real[TOTAL], rules.prices.shape[0])

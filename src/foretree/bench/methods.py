@@ -144,6 +144,9 @@ def _lookahead(setting: Setting, *, steps: int | None, loss: str, stop: str = "p
     # Up to three steps a node is one kernel call, over before any limit; further looks are searches.
     limit = {} if lookahead <= _KERNEL_STEPS else {"time_limit": setting.time_limit}
     fixed = {"max_depth": setting.depth, "lookahead": lookahead, "loss": loss, "stop": stop, "n_jobs": 1}
+    # Among equal trees the first, as the authors' sheet has it: RST-M's training accuracies are theirs in 65% of the
+    # instances then, and in 55% where the Gini loss decides.
+    fixed["tie_break"] = "first"
     return _module("foretree").LookaheadTreeClassifier(**{**fixed, **limit, **setting.params})
 
 
@@ -253,5 +256,5 @@ _register_foretree()
 _register_mixed_integer()
 _register_peers()
 
-PAPER = ("cart-g", "cart-m", "rst-m", "rst-g", "hybrid", "cart-full")
-"""The methods of the paper that take seconds here, with Table 2's unlimited CART."""
+PAPER = ("cart-g", "cart-m", "rst-m", "rst-g", "hybrid", "greedy-m", "greedy-g", "cart-full")
+"""The methods of the paper that take seconds here, one step without a stop, and Table 2's unlimited CART."""

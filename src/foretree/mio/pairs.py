@@ -8,7 +8,7 @@ from foretree.costs import PairCosts
 from foretree.mio.model import Limits
 from foretree.mio.oct2 import first_tied, oct2_model, read_plan, scaled
 from foretree.mio.solvers import solver_named
-from foretree.solve import Plan
+from foretree.solve import Plan, lacking
 
 # The closed form's share of a node's weight within which costs are equal; a solver's answer is rounder.
 TOLERANCE = 1e-10
@@ -24,7 +24,7 @@ def pair_solver(solver: str = "highs", relax: bool = True) -> Callable[[PairCost
             return None
         model, labels = oct2_model(scaled(costs))
         plan = read_plan(costs, labels, solve(model, relax, Limits()))
-        tie_breaks = [pairs.empty.astype(np.float64)] + ([pairs.ginis] if tie_by_gini else [])
+        tie_breaks = [lacking(pairs).astype(np.float64)] + ([pairs.ginis] if tie_by_gini else [])
         plan = first_tied(costs, plan, tie_breaks, TOLERANCE * pairs.weight)
         low, high = (
             plan.root if pairs.empty[side, plan.root, child] else child
