@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 
+from foretree import LookaheadTreeClassifier
 from foretree.encode import NoSplitError, PackedRows, SplitEncoder, unpack
 
 KINDS = ("whole", "float", "zero_one", "bool", "text", "date", "datetime", "moment", "duration")
@@ -286,3 +287,27 @@ def test_packed_rows_say_how_many_they_are():
     assert rows.n_rows == 3
     assert unpack(rows).shape == (3, 40)
     assert unpack(PackedRows(np.zeros((3, 0), np.uint32), 0)).shape == (3, 0)
+
+
+def test_pandas_tables_of_one_type_are_read_as_one_block_and_as_columns_alike():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(60, 4)).round(1), columns=list("abcd"))
+    table.iloc[3, 1] = np.nan
+    apart = table.assign(e="same")  # text keeps it from being one block
+    one, other = SplitEncoder().fit(table), SplitEncoder().fit(apart)
+    assert one.splits_ == other.splits_
+    assert one.feature_names_in_.tolist() == list("abcd")
+    turned = table[["d", "b", "a", "c"]]
+    np.testing.assert_array_equal(one.transform(turned), one.transform(table))
+    np.testing.assert_array_equal(one.transform(table), other.transform(apart))
+    with pytest.raises(ValueError, match="lacks the column 'b'"):
+        one.transform(table.drop(columns="b"))
+
+
+def test_zero_one_tables_without_an_encoder_are_found_by_name():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.integers(0, 2, (50, 3)), columns=list("abc"))
+    y = table["a"] ^ table["c"]
+    model = LookaheadTreeClassifier(encoder=None).fit(table, y)
+    assert model.score(table[["c", "b", "a"]], y) == 1.0
+    assert model.score(table.assign(z=1)[["z", "c", "a", "b"]], y) == 1.0

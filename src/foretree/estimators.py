@@ -371,7 +371,8 @@ def _named_zero_one(X: Any) -> tuple[NDArray[Any], NDArray[Any] | None]:
 def _matrix(table: Table, places: NDArray[np.intp]) -> NDArray[Any]:
     """Return the columns of a table at `places` as an array (n_rows, n_places)."""
     if isinstance(table, ArrayTable):
-        return table.values
+        in_order = np.array_equal(places, np.arange(table.values.shape[1]))
+        return table.values if in_order else table.values[:, places]
     columns = [table.column(int(place)) for place in places]
     for column in columns:
         if not isinstance(column, Numbers) or column.kind not in ("number", "boolean", "empty"):

@@ -84,7 +84,24 @@ def _read_any(X: Any) -> Table:
         raise ValueError(
             f"The column name {repeated[0]!r} occurs more than once; give every column its own name."
         )
-    return _read_frame(frame, names)
+    table = _read_frame(frame, names)
+    values = _one_block(X)
+    return table if values is None else ArrayTable(values, table.names, table.named)
+
+
+def _one_block(X: Any) -> NDArray[Any] | None:
+    """Return the values of a pandas table whose columns are NumPy numbers of one type, which pandas keeps together.
+
+    To read them column by column takes a quarter of the time of a small fit.
+    """
+    kinds = set(getattr(getattr(X, "dtypes", None), "array", ()))
+    if len(kinds) != 1 or not hasattr(X, "to_numpy"):
+        return None
+    (kind,) = kinds
+    if not isinstance(kind, np.dtype) or kind.kind not in "fiu":
+        return None
+    values: NDArray[Any] = X.to_numpy()
+    return values
 
 
 def _read_frame(frame: "nw.DataFrame[Any]", names: Sequence[Any]) -> FrameTable:
