@@ -54,9 +54,15 @@ def line(row):
 def summary(rows, peer):
     ratios = [row[peer] / row["foretree"] for row in rows]
     large = [row[peer] / row["foretree"] for row in rows if row["rows"] >= 1000]
+    depths = sorted({row["depth"] for row in rows})
+    by_depth = {
+        depth: geometric_mean([row[peer] / row["foretree"] for row in rows if row["depth"] == depth])
+        for depth in depths
+    }
     least = min(rows, key=lambda row: row[peer] / row["foretree"])
     return {
         "peer": peer, "geometric_mean": geometric_mean(ratios), "of_1000_rows_or_more": geometric_mean(large),
+        "by_depth": by_depth,
         "least": least[peer] / least["foretree"], "least_at": f"{least['table']}, depth {least['depth']}",
     }  # fmt: skip
 
@@ -80,6 +86,7 @@ def main():
             f"{each['of_1000_rows_or_more']:.1f} times over 1,000 rows or more, least {each['least']:.2f} "
             f"({each['least_at']})"
         )
+        print("      by depth:", "  ".join(f"{d}: {ratio:.2f}" for d, ratio in each["by_depth"].items()))
     print("kept in", keep(f"greedy-lookahead-{options.lookahead}", rows, summary=found))
 
 

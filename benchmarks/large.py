@@ -190,7 +190,10 @@ def main() -> None:
             rows.append(run(job))
             print(line(rows[-1], packed), flush=True)
     ours = [row for row in rows if row["model"] == "foretree"]
-    most = max(row["extra_bytes"] for row in ours)
+    most = {
+        n_jobs: max(row["extra_bytes"] for row in ours if row["n_jobs"] == n_jobs) / packed
+        for n_jobs in options.n_jobs
+    }
     first = next(row for row in ours if row["n_jobs"] == 1)
     for row in rows:
         if row["model"] != "foretree":
@@ -198,9 +201,12 @@ def main() -> None:
                 f"{row['model']} takes {row['seconds'] / first['seconds']:.1f} times as long as lookahead "
                 f"{first['lookahead']}, and {row['extra_bytes'] / first['extra_bytes']:.1f} times its extra memory"
             )
-    verdict = "holds" if most <= 2 * packed else "FAILS"
-    print(f"at most 2 times the packed bits beyond the input: {verdict} (most {most / packed:.2f} times)")
-    print("kept in", keep("large", rows, packed_bytes=packed, memory_claim_holds=most <= 2 * packed))
+    for n_jobs, times in most.items():
+        verdict = "at most" if times <= 2 else "MORE THAN"
+        print(
+            f"with {n_jobs} jobs, {verdict} 2 times the packed bits beyond the input (most {times:.2f} times)"
+        )
+    print("kept in", keep("large", rows, packed_bytes=packed, most_times_packed=most))
 
 
 if __name__ == "__main__":

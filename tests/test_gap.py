@@ -62,7 +62,9 @@ def small_tree():
 def test_open_looks_count_once_and_where_they_are():
     tree, planned = small_tree(), np.array([2.0, 1.0, 1.0])
     assert unproven_loss(tree, planned, planned) == 0
-    assert unproven_loss(tree, planned, np.array([0.5, 0.0, 0.0])) == 1.5
+    assert unproven_loss(tree, planned, np.array([0.5, 1.0, 1.0])) == 1.5
+    assert unproven_loss(tree, planned, np.array([0.5, 0.0, 0.5])) == 1.5
+    assert unproven_loss(tree, planned, np.array([1.5, 0.0, 0.25])) == 1.75
     assert unproven_loss(tree, planned, np.array([2.0, 0.25, 1.0])) == 0.75
     assert cut_short(tree, planned, np.array([2.0, 0.25, 1.0 - 1e-12])).tolist() == [False, True, False]
 

@@ -80,10 +80,16 @@ class MemoryRows:
                 self._known[(*path[:-1], (split, answer))] = side
         return self._known[path]
 
+    def forget(self, path: Path) -> None:
+        """Drop what is kept of a path that is not asked for again; the root is kept."""
+        if path:
+            self._known.pop(path, None)
+
     def _parts(
         self, entries: tuple[NDArray[np.int32], Integers], split: int
     ) -> list[tuple[NDArray[np.int32], Integers]]:
-        order, starts = entries[0].copy(), entries[1]
+        # Within a group any order will do, so that the parent's own is changed.
+        order, starts = entries
         scratch = np.empty(order.size, np.int32)
         middle = np.array(
             [

@@ -7,7 +7,7 @@ from foretree._kernels.descend import descend_words
 from foretree._kernels.exact import TOLERANCE
 from foretree.groups import GroupedRows
 from foretree.losses import Loss
-from foretree.tree import LEAF, Tree
+from foretree.tree import Tree
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -33,16 +33,15 @@ def losses_below(tree: Tree, of_leaves: Floats) -> Floats:
 
 
 def unproven_loss(tree: Tree, planned: Floats, bound: Floats) -> float:
-    """Return how much less the tree might cost, had no look been cut short: its loss there, less what is proven."""
-    below = losses_below(tree, tree.loss)
-    covered = np.zeros(tree.n_nodes, bool)
-    out = 0.0
-    for node, is_open in enumerate(cut_short(tree, planned, bound).tolist()):
-        if is_open and not covered[node]:
-            out += max(0.0, float(below[node] - bound[node]))
-        if tree.split[node] != LEAF:
-            covered[[tree.low[node], tree.high[node]]] = covered[node] or is_open
-    return out
+    """Return how much less the tree might cost, had no look been cut short: its loss there, less what is proven.
+
+    What a node's own look left open and what the looks below it did overlap: the larger of the two counts.
+    """
+    is_open = cut_short(tree, planned, bound)
+    out = np.where(is_open, np.maximum(losses_below(tree, tree.loss) - bound, 0.0), 0.0)
+    for node in np.flatnonzero(~tree.is_leaf)[::-1]:
+        out[node] = max(out[node], out[tree.low[node]] + out[tree.high[node]])
+    return float(out[0])
 
 
 def least_losses(rows: GroupedRows, loss: Loss, tree: Tree) -> Floats:

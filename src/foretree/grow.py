@@ -227,7 +227,8 @@ def _one_node(node: _Node) -> Grown:
     survey, look = node.survey, node.look
     split = LEAF if node.children is None or look is None else look.root
     planned = survey.loss if look is None else max(0.0, look.cost)
-    bound = 0.0 if node.waits else survey.loss if look is None else look.bound
+    # What a plan above has settled is as proven as that plan.
+    bound = 0.0 if node.waits else planned if look is None or node.known is not None else look.bound
     tree = Tree(
         np.array([split]), np.array([LEAF]), np.array([LEAF]), survey.totals[None, :],
         np.array([survey.n_rows]), np.array([survey.loss]),
@@ -256,7 +257,9 @@ def grow_in_threads(rows: GroupedRows, loss: Loss, plan: GrowthPlan, n_threads: 
     while grower.frontier and len(grower.frontier) < 4 * n_threads:
         if len(grower.frontier[0][2].path) >= last_level:
             break
-        grower.split(heapq.heappop(grower.frontier)[2])
+        node = heapq.heappop(grower.frontier)[2]
+        grower.split(node)
+        looker.rows.forget(node.path)
     waiting = [node for _, _, node in grower.frontier]
     # The largest first, so that no thread is left with it at the end.
     waiting.sort(key=lambda node: -node.survey.n_rows)
@@ -274,9 +277,10 @@ def grow_in_threads(rows: GroupedRows, loss: Loss, plan: GrowthPlan, n_threads: 
 
 
 def _subtree_rows(rows: GroupedRows, looker: KernelLooker, path: Path) -> GroupedRows:
-    """Return the rows of a node, in arrays of their own, for a kernel that reorders them."""
+    """Return the rows of a node, in arrays that are a kernel's to reorder."""
     order, starts = looker.rows.entries(path)
-    return replace(rows, order=order.copy(), starts=starts)
+    looker.rows.forget(path)
+    return replace(rows, order=order, starts=starts)
 
 
 def grow_rows(

@@ -110,12 +110,14 @@ def _number(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
     if labels.dtype.kind in "iu" and labels.size:
         least, most = labels.min(), labels.max()
         if int(most) - int(least) < _SMALL_RANGE:
-            shifted = labels.astype(np.int64) - least.astype(np.int64)
-            present = np.flatnonzero(np.bincount(shifted))
+            codes = labels.astype(np.int64)
+            codes -= least.astype(np.int64)
+            present = np.flatnonzero(np.bincount(codes))
             number = np.empty(int(most) - int(least) + 1, np.int64)
             number[present] = np.arange(present.size)
+            np.take(number, codes, out=codes, mode="clip")
             # In narrow types both summands may wrap round, but their sum is right.
-            return present.astype(labels.dtype) + least, number[shifted]
+            return present.astype(labels.dtype) + least, codes
     classes, codes = np.unique(labels, return_inverse=True)
     return classes, codes.astype(np.int64)
 

@@ -36,8 +36,8 @@ class ForcedRoot(Constraint):
         if all(asked and asked[0] == column for asked in map(tree.asked, range(len(tree.paths)))):
             return []
         return [
-            f"ForcedRoot: no question about {self.column!r} separates the rows as the minimum sizes and the other "
-            "constraints want it."
+            f"ForcedRoot: no question about {self.column!r} separates the rows as the minimum sizes, stop and the "
+            "other constraints want it."
         ]
 
 
