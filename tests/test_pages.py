@@ -36,3 +36,18 @@ def test_the_examples_of_formulations_run():
 )
 def test_the_page_speaks_of_every_constraint(name):
     assert f"`{name}(" in (DOCS / "constraints.md").read_text()
+
+
+@pytest.mark.parametrize(
+    "page",
+    sorted(
+        path.relative_to(DOCS.parent).as_posix()
+        for path in [*DOCS.glob("*.md"), *DOCS.glob("adr/*.md"), DOCS.parent / "README.md"]
+    ),
+)
+def test_nothing_is_left_to_be_filled_in_and_no_link_is_dead(page):
+    path = DOCS.parent / page
+    text = path.read_text()
+    assert "@@" not in text
+    for target in re.findall(r"\]\(([^)#:]+)\)", text):
+        assert (path.parent / target).exists(), target
