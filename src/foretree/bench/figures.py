@@ -190,11 +190,22 @@ def pareto(answers: pd.DataFrame, titles: Sequence[str], cost: str) -> Figure:
         front[cost], front["test"] * 100, s=90, facecolors="none", edgecolors=INK, label="Pareto front"
     )
     axes.set_xscale("log")
+    if cost == "leaves":
+        _plain_logarithms(axes.xaxis)
     what = {"leaves": "leaves", "seconds": "seconds a fit"}[cost]
     axes.set(xlabel=f"{what} (mean, log scale)", ylabel="test accuracy (%)")
     axes.set_title(f"Accuracy against {what}: a point a depth, 2 to 8", loc="left")
     figure.legend(loc="outside right center")
     return figure
+
+
+def _plain_logarithms(axis: Any) -> None:
+    """Mark 1, 2, 5, 10, 20, ... on a short log axis, as numbers."""
+    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    axis.set_minor_formatter(NullFormatter())
 
 
 def critical_difference(instances: pd.DataFrame) -> Figure:
