@@ -1,6 +1,7 @@
 """Fake methods and a fake table for the study's tests; registered once, as a user's plugin would be."""
 
 import os
+import signal
 import time
 
 import numpy as np
@@ -43,6 +44,11 @@ class Crashing(Majority):
         os._exit(7)
 
 
+class Killed(Majority):
+    def fit(self, X, y):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
 class Sleepy(Majority):
     def fit(self, X, y):
         if self.setting.depth >= 3:
@@ -68,6 +74,7 @@ if "fake" not in METHODS:
     register(Method("fake", "Fake", Majority, loss="gini", **here))
     register(Method("fake-broken", "Broken", Broken, **here))
     register(Method("fake-crashing", "Crashing", Crashing, isolated=True, **here))
+    register(Method("fake-killed", "Killed", Killed, isolated=True, **here))
     register(Method("fake-sleepy", "Sleepy", Sleepy, isolated=True, **here))
     register(Method("fake-interrupted", "Interrupted", Interrupted, **here))
     register(Method("fake-hungry", "Hungry", Hungry, **here))

@@ -1,7 +1,11 @@
 import io
 import json
+import subprocess
 import sys
+import textwrap
+import time
 from contextlib import nullcontext
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -93,6 +97,54 @@ def test_errors_and_crashes_are_rows_with_their_reason(source, store):
     assert list(reasons["fake-broken"]) == ["RuntimeError: this one never fits"]
     assert list(reasons["fake-crashing"]) == ["its process ended with exit code 7"]
     assert cells["train_accuracy"].isna().all()
+
+
+def test_a_killed_search_has_no_answer_as_one_that_ran_out_of_time(source, store):
+    assert go(study(source, "fake-killed", folds=(1,)), store).counts == {"timeout": 1, "skipped": 1}
+    assert store.cells()["reason"].str.contains("killed, most likely for want of memory").any()
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="/proc tells who is alive")
+def test_a_child_does_not_outlive_its_parent():
+    script = textwrap.dedent(
+        """
+        import multiprocessing, time
+        from types import SimpleNamespace
+        from foretree.bench.cell import _child
+
+        class Endless:
+            needs = None
+            def make(self, setting):
+                time.sleep(60)
+
+        def begin():
+            print(multiprocessing.current_process().pid, flush=True)
+            key = SimpleNamespace(depth=2, params="{}")
+            _child(None, Endless(), SimpleNamespace(key=key, time_limit=None), None)
+
+        child = multiprocessing.get_context("fork").Process(target=begin)
+        child.start()
+        child.join()
+        """
+    )
+    parent = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
+    child = int(parent.stdout.readline())
+    assert is_alive(child)
+    parent.kill()
+    parent.wait()
+    deadline = time.monotonic() + 20
+    while is_alive(child) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    parent.stdout.close()
+    assert not is_alive(child)
+
+
+def is_alive(pid):
+    """Tell whether a process runs; one that ended and waits to be collected does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
 
 
 def test_running_out_of_time_is_a_row_and_deeper_trees_are_passed_over(source, store, monkeypatch):

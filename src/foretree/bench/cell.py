@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import multiprocessing
+import os
 import signal
+import threading
 import time
 import warnings
 from collections.abc import Callable
@@ -25,6 +27,8 @@ Labels = npt.NDArray[np.int64]
 _WARM_UP_ROWS = 256
 _WARM_UP_DEPTH = 4
 _PROVEN = 1e-9
+# Seconds after which a child looks whether its parent is still there.
+_WATCH = 0.5
 
 
 @dataclass(frozen=True)
@@ -250,6 +254,9 @@ def _in_child(method: methods.Method, job: Job, fold: _Fold) -> Outcome:
         outcome: Outcome = receiver.recv()
     except EOFError:
         child.join()
+        if child.exitcode == -signal.SIGKILL:
+            # A search that outgrew the machine has no answer, as one that ran out of time has none.
+            return Outcome("timeout", "its process was killed, most likely for want of memory")
         return Outcome("failed", f"its process ended with exit code {child.exitcode}")
     finally:
         child.kill()
@@ -258,9 +265,19 @@ def _in_child(method: methods.Method, job: Job, fold: _Fold) -> Outcome:
     return outcome
 
 
+def _leave_after(parent: int | None) -> None:
+    """End this process soon after its parent, which may have been killed and then stops nothing."""
+    while os.getppid() == parent:
+        time.sleep(_WATCH)
+    os._exit(1)
+
+
 def _child(connection: Connection, method: methods.Method, job: Job, fold: _Fold) -> None:
     # Ctrl-C reaches the whole group of processes; the parent stops this one.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        threading.Thread(target=_leave_after, args=(parent.pid,), daemon=True).start()
     # Here, not before the fork: threads that a warm-up started would be missing in the child.
     if method.needs == "foretree":
         _warm_up(method, job, fold)
