@@ -393,6 +393,23 @@ def test_a_long_look_cut_short_leaves_no_worse_a_tree_than_a_short_one(seconds, 
     assert (unproven_loss(grown.tree, grown.planned, grown.bound) == 0) == (clock.seconds < seconds)
 
 
+@pytest.mark.parametrize("depth", [3, 4])
+def test_a_short_look_that_ends_behind_the_limit_proves_nothing_of_longer_ones(depth, monkeypatch):
+    clock = Clock()
+    monkeypatch.setattr(looking, "now", clock)
+    monkeypatch.setattr("foretree.grow.now", clock)
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        x = (rng.random((60, 6)) < 0.5).astype(np.uint8)
+        problem = Problem(x, x[:, 0] ^ x[:, 1] ^ x[:, 2] ^ (rng.random(60) < 0.2), None, np.ones(2))
+        best = total_loss(by_looks(problem, LOSSES["gini"], GrowthPlan(depth, depth, Limits())).tree)
+        for seconds in (10, 20, 30, 50, 75, 100):
+            looker = CountsLooker(MemoryRows(problem.grouped()), LOSSES["gini"], Limits(), True)
+            grown = grow_in_time(looker, GrowthPlan(depth, depth, Limits(), seconds=seconds))
+            proven = total_loss(grown.tree) - unproven_loss(grown.tree, grown.planned, grown.bound)
+            assert proven <= best + 1e-9
+
+
 def without_deadline(look):
     return lambda self, path, steps, upper, _: look(self, path, steps, upper, np.inf)
 

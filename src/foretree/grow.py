@@ -320,33 +320,35 @@ def grow_in_time(looker: Looker, plan: GrowthPlan) -> Grown:
         searcher.deadline = began + share * seconds
         return _grow_until(replace(plan, lookahead=steps), searcher, searcher.deadline + spare)
 
-    grown = [attempt(plan.lookahead, FIRST_SHARE)]
-    if _is_proven(grown[0]):
-        return grown[0]
+    planned = [attempt(plan.lookahead, FIRST_SHARE)]
+    if _is_proven(planned[0]):
+        return planned[0]
+    shorter: list[Grown] = []
     for steps in range(2, plan.lookahead):
-        grown.append(attempt(steps, SHORT_SHARE))
-        if not _is_proven(grown[-1]):
+        shorter.append(attempt(steps, SHORT_SHARE))
+        if not _is_proven(shorter[-1]):
             break
+    # A short look that began in time may have ended behind it.
     if now() < began + seconds:
-        grown.append(attempt(plan.lookahead, 1.0))
-        if _is_proven(grown[-1]):
-            return grown[-1]
-    return _best_of(grown, plan)
+        planned.append(attempt(plan.lookahead, 1.0))
+        if _is_proven(planned[-1]):
+            return planned[-1]
+    return _best_of(planned, shorter, plan)
 
 
 def _is_proven(grown: Grown) -> bool:
     return not cut_short(grown.tree, grown.planned, grown.bound).any()
 
 
-def _best_of(grown: list[Grown], plan: GrowthPlan) -> Grown:
-    """Return the tree of least loss, with what the planned looks, the first and the last, have proven."""
-    best = min(grown, key=lambda each: total_loss(each.tree))
-    if best is grown[0] or best is grown[-1]:
+def _best_of(planned: list[Grown], shorter: list[Grown], plan: GrowthPlan) -> Grown:
+    """Return the tree of least loss, with what the planned looks have proven: shorter ones prove nothing of them."""
+    best = min([*planned, *shorter], key=lambda each: total_loss(each.tree))
+    if any(best is each for each in planned):
         return best
     bound = np.zeros_like(best.bound)
     if plan.lookahead >= plan.max_depth:
         # The root's look reached the bottom: what it has proven, it has proven of any tree.
-        bound[0] = max(grown[0].bound[0], grown[-1].bound[0])
+        bound[0] = max(each.bound[0] for each in planned)
     return replace(best, bound=bound)
 
 
