@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import oracle
 import strategies
+from foretree import grow as growing
 from foretree import look as looking
 from foretree.costs import Limits
 from foretree.counts import MemoryRows
@@ -332,6 +333,26 @@ def test_as_many_leaves_as_are_wanted_make_the_whole_tree():
 
 
 # ---- limits on time
+
+
+@pytest.mark.parametrize(("depth", "lookahead"), [(2, 2), (3, 3), (6, 2), (7, 3)])
+def test_threads_look_at_no_node_twice(depth, lookahead, monkeypatch):
+    rng = np.random.default_rng(0)
+    problem = Problem(
+        (rng.random((900, 9)) < 0.5).astype(np.uint8), rng.integers(0, 2, 900), None, np.ones(2)
+    )
+    plan = GrowthPlan(depth, lookahead, Limits())
+    looked, parts = [], []
+    look, kernel = KernelLooker.look, growing.grow_in_kernel
+    monkeypatch.setattr(
+        KernelLooker, "look", lambda self, path, *rest: looked.append(path) or look(self, path, *rest)
+    )
+    monkeypatch.setattr(growing, "grow_in_kernel", lambda *given: parts.append(given) or kernel(*given))
+    threaded = grow_in_threads(problem.grouped(), LOSSES["gini"], plan, 2)
+    assert strategies.nested(threaded.tree) == strategies.nested(
+        by_kernel(problem, LOSSES["gini"], plan).tree
+    )
+    assert len(looked) == len(parts) - 1, "one look makes two parts of one"
 
 
 class Clock:
