@@ -284,6 +284,17 @@ def test_an_optimal_tree_within_time_has_no_gap():
     assert free.loss_value_ == model.loss_value_
 
 
+@pytest.mark.parametrize(
+    "plan", [{"max_depth": 900, "lookahead": "optimal"}, {"max_depth": None, "lookahead": 900}]
+)
+def test_no_look_goes_further_than_there_are_questions(plan):
+    x, y = zero_one(n_splits=4)
+    deep = LookaheadTreeClassifier(loss="gini", **plan).fit(x, y)
+    plain = LookaheadTreeClassifier(loss="gini", max_depth=4, lookahead="optimal").fit(x, y)
+    assert deep.tree_.split.tolist() == plain.tree_.split.tolist()
+    assert LookaheadTreeClassifier(loss="gini", **plan, time_limit=60.0).fit(x, y).optimality_gap_ == 0
+
+
 @pytest.mark.parametrize("plan", [{"max_depth": 3}, {"max_depth": 4, "lookahead": "optimal"}])
 def test_rounding_opens_no_gap_and_makes_no_loss_negative(plan):
     rng = np.random.default_rng(0)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import oracle
 import strategies
+from foretree import grow as growing
 from foretree import look as looking
 from foretree.costs import Limits
 from foretree.counts import MemoryRows
@@ -334,6 +335,26 @@ def test_as_many_leaves_as_are_wanted_make_the_whole_tree():
 # ---- limits on time
 
 
+@pytest.mark.parametrize(("depth", "lookahead"), [(2, 2), (3, 3), (6, 2), (7, 3)])
+def test_threads_look_at_no_node_twice(depth, lookahead, monkeypatch):
+    rng = np.random.default_rng(0)
+    problem = Problem(
+        (rng.random((900, 9)) < 0.5).astype(np.uint8), rng.integers(0, 2, 900), None, np.ones(2)
+    )
+    plan = GrowthPlan(depth, lookahead, Limits())
+    looked, parts = [], []
+    look, kernel = KernelLooker.look, growing.grow_in_kernel
+    monkeypatch.setattr(
+        KernelLooker, "look", lambda self, path, *rest: looked.append(path) or look(self, path, *rest)
+    )
+    monkeypatch.setattr(growing, "grow_in_kernel", lambda *given: parts.append(given) or kernel(*given))
+    threaded = grow_in_threads(problem.grouped(), LOSSES["gini"], plan, 2)
+    assert strategies.nested(threaded.tree) == strategies.nested(
+        by_kernel(problem, LOSSES["gini"], plan).tree
+    )
+    assert len(looked) == len(parts) - 1, "one look makes two parts of one"
+
+
 class Clock:
     """A clock that moves on by one second a look."""
 
@@ -391,6 +412,23 @@ def test_a_long_look_cut_short_leaves_no_worse_a_tree_than_a_short_one(seconds, 
     assert best - 1e-9 <= total_loss(grown.tree) <= short
     assert total_loss(grown.tree) - unproven_loss(grown.tree, grown.planned, grown.bound) <= best + 1e-9
     assert (unproven_loss(grown.tree, grown.planned, grown.bound) == 0) == (clock.seconds < seconds)
+
+
+@pytest.mark.parametrize("depth", [3, 4])
+def test_a_short_look_that_ends_behind_the_limit_proves_nothing_of_longer_ones(depth, monkeypatch):
+    clock = Clock()
+    monkeypatch.setattr(looking, "now", clock)
+    monkeypatch.setattr("foretree.grow.now", clock)
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        x = (rng.random((60, 6)) < 0.5).astype(np.uint8)
+        problem = Problem(x, x[:, 0] ^ x[:, 1] ^ x[:, 2] ^ (rng.random(60) < 0.2), None, np.ones(2))
+        best = total_loss(by_looks(problem, LOSSES["gini"], GrowthPlan(depth, depth, Limits())).tree)
+        for seconds in (10, 20, 30, 50, 75, 100):
+            looker = CountsLooker(MemoryRows(problem.grouped()), LOSSES["gini"], Limits(), True)
+            grown = grow_in_time(looker, GrowthPlan(depth, depth, Limits(), seconds=seconds))
+            proven = total_loss(grown.tree) - unproven_loss(grown.tree, grown.planned, grown.bound)
+            assert proven <= best + 1e-9
 
 
 def without_deadline(look):

@@ -48,10 +48,10 @@ def masks_of(problem, columns, wishes):
     return PathMasks(read, lambda path: rows.total(path)[0])
 
 
-def both(problem, masks, name, limits):
+def both(problem, masks, name, limits, tie_by_gini=True):
     return (
-        KernelLooker(problem.grouped(), LOSSES[name], limits, True, masks),
-        CountsLooker(MemoryRows(problem.grouped()), LOSSES[name], limits, True, masks=masks),
+        KernelLooker(problem.grouped(), LOSSES[name], limits, tie_by_gini, masks),
+        CountsLooker(MemoryRows(problem.grouped()), LOSSES[name], limits, tie_by_gini, masks=masks),
     )
 
 
@@ -77,10 +77,10 @@ WHOLE = ("none", "few whole")
 
 
 @settings(max_examples=200)
-@given(masked(most_splits=6, kinds=WHOLE), strategies.losses, strategies.limits, st.data())
-def test_kernels_look_as_counts_do(drawn, name, limits, data):
+@given(masked(most_splits=6, kinds=WHOLE), strategies.losses, strategies.limits, st.booleans(), st.data())
+def test_kernels_look_as_counts_do(drawn, name, limits, tie_by_gini, data):
     problem, masks = drawn
-    kernel, counts = both(problem, masks, name, limits)
+    kernel, counts = both(problem, masks, name, limits, tie_by_gini)
     path = data.draw(st.sampled_from(paths_into(problem, masks)))
     for steps in (1, 2):
         one, other = (looker.look(path, steps, np.inf, np.inf) for looker in (kernel, counts))
@@ -136,6 +136,16 @@ def test_of_equal_splits_the_allowed_one_is_found():
     for looker in both(problem, masks, "misclassification", Limits()):
         look = looker.look((), 2, np.inf, np.inf)
         assert (look.root, look.cost) == (2, 0.0)
+
+
+def test_one_step_counts_no_leaf_as_empty():
+    """Two errors by either split, one in each branch or both in one: whether a branch is free decides no tie."""
+    x = np.array([[0, 0, 0, 1, 0, 1, 1, 1], [0, 0, 1, 1, 1, 1, 1, 1]], np.uint8).T
+    problem = Problem(x, np.arange(8) // 4, None, np.ones(2))
+    columns = Columns(NAMES, np.array([0, 1]), np.zeros(2, np.int64), np.ones(2, bool))
+    masks = masks_of(problem, columns, [Forbidden([("a", "c")])])
+    for looker in both(problem, masks, "misclassification", Limits(), tie_by_gini=False):
+        assert looker.look((), 1, np.inf, np.inf).root == 0
 
 
 def test_a_search_does_not_choose_what_orders_forbid():

@@ -134,9 +134,11 @@ class LookaheadTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         total = float(grouped.groups.weights @ np.diff(grouped.starts))
         check_total(total, "sample_weight times class_weight")
         max_depth = 2**31 if self.max_depth is None else int(self.max_depth)
+        # No path asks a question twice.
+        deepest = min(max_depth, rows.n_splits)
         plan = GrowthPlan(
-            max_depth,
-            max_depth if self.lookahead == "optimal" else min(int(self.lookahead), max_depth),
+            deepest,
+            deepest if self.lookahead == "optimal" else min(int(self.lookahead), deepest),
             Limits(
                 int(self.min_samples_leaf),
                 int(self.min_samples_internal),

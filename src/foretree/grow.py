@@ -2,6 +2,7 @@
 
 import heapq
 import os
+from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 
@@ -116,7 +117,7 @@ class _Grower:
     def wait(self, node: _Node) -> None:
         """Put a node that may be split in the frontier, or leave it a leaf."""
         began = now()
-        if self._must_stay(node):
+        if self.must_stay(node):
             return
         if began > self.last_call:
             node.waits = True
@@ -141,7 +142,8 @@ class _Grower:
             return self.searcher.look(node.path, node.steps)
         return replace(self.searcher.look(node.path, 2), bound=0.0)
 
-    def _must_stay(self, node: _Node) -> bool:
+    def must_stay(self, node: _Node) -> bool:
+        """Tell whether a node is a leaf whatever a look would find."""
         return (
             len(node.path) >= self.plan.max_depth
             or node.survey.n_rows < self.looker.limits.min_internal
@@ -155,8 +157,8 @@ class _Grower:
             return True
         return self.plan.min_decrease > 0 and decrease < self.plan.min_decrease - tolerance
 
-    def split(self, node: _Node) -> None:
-        """Make the children of a node, which wait in turn."""
+    def split(self, node: _Node) -> "tuple[_Node, _Node]":
+        """Make the children of a node, which are to wait in turn."""
         look = node.look
         assert look is not None
         began = now()
@@ -173,8 +175,7 @@ class _Grower:
         low, high = children
         node.children = (low, high)
         node.seconds += now() - began
-        self.wait(low)
-        self.wait(high)
+        return low, high
 
 
 def grow(looker: Looker, plan: GrowthPlan) -> Grown:
@@ -197,7 +198,8 @@ def _grow_until(plan: GrowthPlan, searcher: Searcher, last_call: float) -> Grown
     grower.wait(root)
     n_leaves = 1
     while grower.frontier and (plan.max_leaves is None or n_leaves < plan.max_leaves):
-        grower.split(heapq.heappop(grower.frontier)[2])
+        for child in grower.split(heapq.heappop(grower.frontier)[2]):
+            grower.wait(child)
         n_leaves += 1
     return _as_arrays(root)
 
@@ -247,20 +249,23 @@ def _shifted(grown: Grown, first: int) -> Grown:
 
 
 def grow_in_threads(rows: GroupedRows, loss: Loss, plan: GrowthPlan, n_threads: int) -> Grown:
-    """Grow the top of the tree until there are subtrees for all threads, then each subtree in one kernel."""
+    """Grow the top of the tree until there are subtrees for all threads, then each subtree in one kernel.
+
+    Where a subtree begins the kernel is the first to look.
+    """
     looker = KernelLooker(rows, loss, plan.limits, plan.tie_by_gini)
     root = _Node((), looker.weigh(()))
     grower = _Grower(looker, plan, Searcher(looker))
     # Below this level a look may settle its children, which a kernel that starts anew would not know.
     last_level = plan.max_depth - plan.lookahead
-    grower.wait(root)
-    while grower.frontier and len(grower.frontier) < 4 * n_threads:
-        if len(grower.frontier[0][2].path) >= last_level:
-            break
-        node = heapq.heappop(grower.frontier)[2]
-        grower.split(node)
-        looker.rows.forget(node.path)
-    waiting = [node for _, _, node in grower.frontier]
+    unseen = deque([root])
+    while unseen and len(unseen) < 4 * n_threads and len(unseen[0].path) < last_level:
+        node = unseen.popleft()
+        grower.wait(node)
+        if grower.frontier:
+            unseen += grower.split(heapq.heappop(grower.frontier)[2])
+            looker.rows.forget(node.path)
+    waiting = [node for node in unseen if not grower.must_stay(node)]
     # The largest first, so that no thread is left with it at the end.
     waiting.sort(key=lambda node: -node.survey.n_rows)
     parts = [(node, _subtree_rows(rows, looker, node.path)) for node in waiting]
@@ -320,33 +325,35 @@ def grow_in_time(looker: Looker, plan: GrowthPlan) -> Grown:
         searcher.deadline = began + share * seconds
         return _grow_until(replace(plan, lookahead=steps), searcher, searcher.deadline + spare)
 
-    grown = [attempt(plan.lookahead, FIRST_SHARE)]
-    if _is_proven(grown[0]):
-        return grown[0]
+    planned = [attempt(plan.lookahead, FIRST_SHARE)]
+    if _is_proven(planned[0]):
+        return planned[0]
+    shorter: list[Grown] = []
     for steps in range(2, plan.lookahead):
-        grown.append(attempt(steps, SHORT_SHARE))
-        if not _is_proven(grown[-1]):
+        shorter.append(attempt(steps, SHORT_SHARE))
+        if not _is_proven(shorter[-1]):
             break
+    # A short look that began in time may have ended behind it.
     if now() < began + seconds:
-        grown.append(attempt(plan.lookahead, 1.0))
-        if _is_proven(grown[-1]):
-            return grown[-1]
-    return _best_of(grown, plan)
+        planned.append(attempt(plan.lookahead, 1.0))
+        if _is_proven(planned[-1]):
+            return planned[-1]
+    return _best_of(planned, shorter, plan)
 
 
 def _is_proven(grown: Grown) -> bool:
     return not cut_short(grown.tree, grown.planned, grown.bound).any()
 
 
-def _best_of(grown: list[Grown], plan: GrowthPlan) -> Grown:
-    """Return the tree of least loss, with what the planned looks, the first and the last, have proven."""
-    best = min(grown, key=lambda each: total_loss(each.tree))
-    if best is grown[0] or best is grown[-1]:
+def _best_of(planned: list[Grown], shorter: list[Grown], plan: GrowthPlan) -> Grown:
+    """Return the tree of least loss, with what the planned looks have proven: shorter ones prove nothing of them."""
+    best = min([*planned, *shorter], key=lambda each: total_loss(each.tree))
+    if any(best is each for each in planned):
         return best
     bound = np.zeros_like(best.bound)
     if plan.lookahead >= plan.max_depth:
         # The root's look reached the bottom: what it has proven, it has proven of any tree.
-        bound[0] = max(grown[0].bound[0], grown[-1].bound[0])
+        bound[0] = max(each.bound[0] for each in planned)
     return replace(best, bound=bound)
 
 

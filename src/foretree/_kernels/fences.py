@@ -27,13 +27,14 @@ class Fence(NamedTuple):
 
     pairs (2, p, p) are the pairs (branch, root, child), child == root a branch that stays a leaf. signs (p,) say
     which answers ask for a larger (1) or smaller (-1) share of the second class, and no leaf's share
-    may lie outside least to most.
+    may lie outside least to most. After one step both branches are leaves.
     """
 
     pairs: np.ndarray
     signs: np.ndarray
     least: float
     most: float
+    one_step: bool
 
 
 @inner
@@ -119,7 +120,7 @@ def best_allowed_child(
     tolerance = TOLERANCE * weight_in(real[TOTAL], rules.prices.shape[0])
     if not fence.pairs[side, kept[root], kept[root]]:
         alone = np.inf
-    if alone <= tolerance:
+    if alone <= tolerance or fence.one_step:
         return alone, 0, tie_gini(rules, real[BRANCH]), LEAF
     price_children(rules, real, index, n_splits, root, side)
     _forbid_children(fence, real, kept, n_splits, root, side)

@@ -172,10 +172,7 @@ class PathMasks:
     def fence(self, path: Path, steps: int) -> Fence:
         """Return the same for a look of so many steps in the words of the kernels, which know the node's counts."""
         least, most = self._between(path) if self.know_order else (0.0, 1.0)
-        pairs = self._pairs(path)
-        if steps == 1:
-            pairs = pairs & np.eye(pairs.shape[1], dtype=np.bool_)
-        return Fence(pairs, self.wishes.signs, least, most)
+        return Fence(self._pairs(path), self.wishes.signs, least, most, steps == 1)
 
     def allow_leaf(self, path: Path) -> bool:
         """Tell whether a leaf's share may stand here; if not, some leaf's below it would lie as far outside."""
