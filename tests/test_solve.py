@@ -24,7 +24,6 @@ def priced(costs, empty=None, ginis=None):
         nothing if ginis is None else ginis,
         np.ones(p, bool),
         float(costs.max()),
-        0.0,
         1.0,
     )
 

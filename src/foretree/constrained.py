@@ -2,13 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 
 from foretree._kernels.descend import descend_words
-from foretree.constraints.place import Columns, Finished, Floats, Integers, Name, read_columns
+from foretree.constraints.place import Columns, Finished, Floats, Name, read_columns
 from foretree.constraints.reading import (
     InfeasibleConstraintsError,
     PathMasks,
@@ -20,6 +21,7 @@ from foretree.constraints.reading import (
 from foretree.constraints.sensitive import Grouping, read_grouping
 from foretree.counts import MemoryRows
 from foretree.encode import PackedRows
+from foretree.gap import count_kinds
 from foretree.groups import GroupedRows, group_rows
 from foretree.grow import Grown, GrowthPlan, grow, grow_in_time, grow_rows
 from foretree.look import CountsLooker, KernelLooker, Solver
@@ -35,10 +37,12 @@ __all__ = ["Wanted", "grow_constrained", "read_columns", "read_grouping"]
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What an estimator asks for beyond a loss and a plan, as its user gave it.
+    """What an estimator asks for beyond a loss and a plan, as its user gave it, and the rows as it grouped them.
 
     `grouping_of` answers which group each row is in, by a sensitive attribute's name.
     """
+
+    grouped: GroupedRows
 
     constraints: Any
     solver: str
@@ -57,7 +61,7 @@ def grow_constrained(rows: PackedRows, target: Target, loss: Loss, plan: GrowthP
             "choose lookahead=2, or solver='closed' to look further."
         )
     if not constraints:
-        memory = _memory(rows, target)
+        memory = MemoryRows(wanted.grouped)
         return grow(CountsLooker(memory, loss, plan.limits, plan.tie_by_gini, _solver_of(wanted)), plan)
     wishes = read_wishes(
         constraints,
@@ -113,14 +117,15 @@ def _grow_under(
     """
     loss, plan = aim
     began = perf_counter()
-    grouped = _grouped(rows, target)
+    grouped = wanted.grouped
     memory = MemoryRows(grouped)
     masks = PathMasks(wishes, lambda path: memory.total(path)[0]) if wishes.mask_nodes else None
     if wanted.solver != "closed" or (masks is not None and loss.code is None):
         looker = CountsLooker(memory, loss, plan.limits, plan.tie_by_gini, _solver_of(wanted), masks)
         grown = grow_in_time(looker, plan)
     elif masks is not None:
-        grown = grow_in_time(KernelLooker(grouped, loss, plan.limits, plan.tie_by_gini, masks), plan)
+        fenced = KernelLooker(grouped, loss, plan.limits, plan.tie_by_gini, masks)
+        grown = grow_in_time(fenced, plan, partial(count_kinds, grouped, loss))
     else:
         grown = grow_rows(grouped, loss, plan, wanted.n_jobs)
     faults = _faults(rows, target, wishes, _saying(grown.tree, loss))
@@ -147,24 +152,12 @@ def _saying(tree: Tree, loss: Loss) -> Tree:
     )
 
 
-def _grouped(
-    rows: PackedRows, target: Target, codes: Integers | None = None, factors: Floats | None = None
-) -> GroupedRows:
-    codes = target.codes if codes is None else codes
-    factors = target.factors if factors is None else factors
-    return group_rows(rows.words, rows.n_splits, codes, factors, target.row_weights)
-
-
-def _memory(rows: PackedRows, target: Target) -> MemoryRows:
-    return MemoryRows(_grouped(rows, target))
-
-
 def _task(rows: PackedRows, target: Target, wishes: Wishes, loss: Loss, plan: GrowthPlan) -> Task:
     """Return what is grown level by level: rows counted by (group, class), class weights in the prices of leaves."""
     n_classes = target.factors.size
-    memory = MemoryRows(
-        _grouped(rows, target, wishes.groups * n_classes + target.codes, np.ones(wishes.n_groups * n_classes))
-    )
+    codes = wishes.groups * n_classes + target.codes
+    ones = np.ones(wishes.n_groups * n_classes)
+    memory = MemoryRows(group_rows(rows.words, rows.n_splits, codes, ones, target.row_weights))
     prices = None
     if wishes.couplings:
         table = 1.0 - np.eye(n_classes) if loss.prices is None else loss.prices

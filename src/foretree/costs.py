@@ -24,8 +24,8 @@ class PairCosts:
     """What each branch costs with each child split, and what decides between equals.
 
     costs[r, j, k] = c_jk^(r,0) + c_jk^(r,1), infinite where a minimum size forbids it; the diagonal is
-    the branch as a leaf. empty[r, j, k] counts empty leaves, ginis[r, j, k] is the Gini loss. alone[j]
-    says whether j separates the node at all, and `leaf` what the node costs unsplit.
+    the branch as a leaf. empty[r, j, k] counts empty leaves, ginis[r, j, k] is the Gini loss. separates[j]
+    says whether j may part the node at all, and `leaf` what the node costs unsplit.
     """
 
     costs: Floats
@@ -33,7 +33,6 @@ class PairCosts:
     ginis: Floats
     separates: NDArray[np.bool_]
     leaf: float
-    leaf_gini: float
     weight: float
 
 
@@ -85,7 +84,6 @@ def pair_costs(counts: PairCounts, loss: Loss, limits: Limits) -> PairCosts:
         ginis,
         separates,
         float(loss.of(total[None, :])[0]),
-        float(gini(total)),
         float(total.sum()),
     )
 

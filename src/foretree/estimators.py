@@ -17,7 +17,7 @@ from foretree.encode import NoSplitError, PackedRows, Split, SplitEncoder
 from foretree.encode.columns import KIND_TEXT, Numbers
 from foretree.encode.tables import ArrayTable, Table, places_of, read_table
 from foretree.gap import cut_short, unproven_loss
-from foretree.groups import group_rows
+from foretree.groups import GroupedRows, group_rows
 from foretree.grow import Grown, GrowthPlan, grow_rows
 from foretree.losses import Loss, resolve_loss
 from foretree.targets import Target, check_total, read_class_weights, read_classes, read_row_weights
@@ -31,9 +31,9 @@ _READ_AS_IS = frozenset(np.dtype(kind) for kind in ("u1", "f4", "f8", "i8"))
 class LookaheadTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A classification tree that looks some steps ahead before it splits a node.
 
-    At every node the optimal tree of `lookahead` steps is found exactly, its first split is kept, and
-    the children look again. 1 is greedy CART, 2 the rolling subtrees of Organ, Kayış and Khaniyev,
-    "optimal" (or `max_depth`) the optimal tree.
+    At every node the optimal tree of `lookahead` steps is found exactly, its first split is kept, and the
+    children look again, unless what was planned for them has no loss. 1 is greedy CART, 2 the rolling
+    subtrees of Organ, Kayış and Khaniyev, "optimal" (or `max_depth`) the optimal tree.
 
     Parameters
     ----------
@@ -156,7 +156,7 @@ class LookaheadTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
             grown = grow_rows(grouped, loss, plan, self.n_jobs, bool(self.verbose))
         else:
             target = Target(classes, codes, factors, row_weights)
-            grown = self._grow_constrained(rows, target, loss, plan, (X, sensitive))
+            grown = self._grow_constrained((rows, grouped), target, loss, plan, (X, sensitive))
         if grown.tree.n_nodes == 1:
             _refuse_constant(rows.words, row_weights)
         self.classes_ = classes
@@ -180,14 +180,16 @@ class LookaheadTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         )
 
     def _grow_constrained(
-        self, rows: PackedRows, target: Target, loss: Loss, plan: GrowthPlan, beside: Any
+        self, taken: tuple[PackedRows, GroupedRows], target: Target, loss: Loss, plan: GrowthPlan, beside: Any
     ) -> Grown:
         """Grow under the constraints, or with nodes solved by [OCT-2]."""
         # Loaded here: few trees need it, and every process would wait for it.
         from foretree import constrained
 
         X, sensitive = beside
+        rows, grouped = taken
         wanted = constrained.Wanted(
+            grouped,
             self.constraints,
             self.solver,
             self.loss,

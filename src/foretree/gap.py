@@ -1,5 +1,7 @@
 """What is not proven of a tree: where looks were cut short, and what no tree could cost less than."""
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -44,22 +46,29 @@ def unproven_loss(tree: Tree, planned: Floats, bound: Floats) -> float:
     return float(out[0])
 
 
-def least_losses(rows: GroupedRows, loss: Loss, tree: Tree) -> Floats:
-    """Return what no tree below each node can cost less than, (n_nodes,), from the rows that no split tells apart.
+@dataclass(frozen=True, slots=True)
+class Kinds:
+    """Rows that no split tells apart: the packed row of each kind (n_kinds, n_words), and what it costs alone."""
 
-    Parting rows makes no concave loss larger, and all built-in losses are concave; of others nothing is known.
-    """
-    if loss.code is None:
-        return np.zeros(tree.n_nodes)
+    words: NDArray[np.uint32]
+    losses: Floats
+
+
+def count_kinds(rows: GroupedRows, loss: Loss) -> Kinds:
+    """Count rows that are equal, with a concave loss (as all built-in losses are)."""
     kinds, first = _kinds(rows.words)
     weights = np.zeros((rows.n_classes, first.size))
     for group, weight in enumerate(rows.groups.weights):
         entries = rows.order[rows.starts[group] : rows.starts[group + 1]]
         weights[rows.groups.classes[group]] += weight * np.bincount(kinds[entries], minlength=first.size)
-    leaves = np.empty(first.size, np.int64)
-    descend_words(rows.words[first], tree.split, tree.low, tree.high, leaves)
-    of_kinds = loss.of(np.ascontiguousarray(weights.T))
-    return losses_below(tree, np.bincount(leaves, of_kinds, minlength=tree.n_nodes).astype(np.float64))
+    return Kinds(rows.words[first], loss.of(np.ascontiguousarray(weights.T)))
+
+
+def least_losses(kinds: Kinds, tree: Tree) -> Floats:
+    """Return what no tree below each node can cost less than, (n_nodes,): parting rows makes no concave loss larger."""
+    leaves = np.empty(kinds.losses.size, np.int64)
+    descend_words(kinds.words, tree.split, tree.low, tree.high, leaves)
+    return losses_below(tree, np.bincount(leaves, kinds.losses, minlength=tree.n_nodes).astype(np.float64))
 
 
 def _kinds(words: NDArray[np.uint32]) -> tuple[Integers, Integers]:

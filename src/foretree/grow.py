@@ -3,8 +3,10 @@
 import heapq
 import os
 from collections import deque
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +28,7 @@ from foretree._kernels.grow import (
 from foretree._kernels.jit import is_ready
 from foretree.costs import Limits
 from foretree.counts import MemoryRows, Path
-from foretree.gap import cut_short, least_losses
+from foretree.gap import Kinds, count_kinds, cut_short, least_losses
 from foretree.groups import GroupedRows
 from foretree.look import LEAF, CountsLooker, KernelLooker, Look, Looker, Searcher, Survey, is_pure, now
 from foretree.losses import Loss
@@ -98,7 +100,8 @@ class _Node:
     known: Look | None = None
     look: Look | None = None
     reach: int = 2**31
-    steps: int = 0
+    steps: int = 0  # as planned, by which its children are settled or not
+    looked: int = 0  # as they were
     seconds: float = 0.0
     children: "tuple[_Node, _Node] | None" = None
     waits: bool = False  # whether the deadline came before its look
@@ -139,7 +142,9 @@ class _Grower:
     def _look(self, node: _Node, late: bool) -> Look:
         """Look as far as planned, or two steps once it is late: what a longer look has seen is not lost then."""
         if not late or node.steps <= 2:
+            node.looked = node.steps
             return self.searcher.look(node.path, node.steps)
+        node.looked = 2
         return replace(self.searcher.look(node.path, 2), bound=0.0)
 
     def must_stay(self, node: _Node) -> bool:
@@ -237,7 +242,7 @@ def _one_node(node: _Node) -> Grown:
     )  # fmt: skip
     seen = 0 if look is None else look.n_splits
     return Grown(
-        tree, np.array([seen]), np.array([node.steps]), np.array([planned]), np.array([bound]),
+        tree, np.array([seen]), np.array([node.looked]), np.array([planned]), np.array([bound]),
         np.array([node.seconds]),
     )  # fmt: skip
 
@@ -305,15 +310,16 @@ def grow_rows(
             if n_threads == 1
             else grow_in_threads(rows, loss, plan, n_threads)
         )
-    grown = grow_in_time(KernelLooker(rows, loss, plan.limits, plan.tie_by_gini), plan)
-    return with_least_losses(grown, rows, loss)
+    looker = KernelLooker(rows, loss, plan.limits, plan.tie_by_gini)
+    return grow_in_time(looker, plan, partial(count_kinds, rows, loss))
 
 
-def grow_in_time(looker: Looker, plan: GrowthPlan) -> Grown:
+def grow_in_time(looker: Looker, plan: GrowthPlan, count: Callable[[], Kinds] | None = None) -> Grown:
     """Grow a tree within its time limit; where that cuts looks short, no worse a tree than shorter looks grow.
 
     A first try that ends early is the answer. Else looks of 2, 3, ... steps come first, as far as they
-    end in time, and then the rest of the time is the planned look's, which forgets nothing it has seen.
+    end in time, and then the rest of the time is the planned look's, which forgets nothing it has seen. Where
+    rows can be counted by kind, that proves something too.
     """
     if plan.seconds is None or plan.lookahead <= 2:
         return grow(looker, plan)
@@ -328,6 +334,7 @@ def grow_in_time(looker: Looker, plan: GrowthPlan) -> Grown:
     planned = [attempt(plan.lookahead, FIRST_SHARE)]
     if _is_proven(planned[0]):
         return planned[0]
+    kinds = None if count is None else count()
     shorter: list[Grown] = []
     for steps in range(2, plan.lookahead):
         shorter.append(attempt(steps, SHORT_SHARE))
@@ -338,7 +345,11 @@ def grow_in_time(looker: Looker, plan: GrowthPlan) -> Grown:
         planned.append(attempt(plan.lookahead, 1.0))
         if _is_proven(planned[-1]):
             return planned[-1]
-    return _best_of(planned, shorter, plan)
+    best = _best_of(planned, shorter, plan)
+    if kinds is None:
+        return best
+    least = np.minimum(least_losses(kinds, best.tree), best.planned)
+    return replace(best, bound=np.maximum(best.bound, least))
 
 
 def _is_proven(grown: Grown) -> bool:
@@ -355,14 +366,6 @@ def _best_of(planned: list[Grown], shorter: list[Grown], plan: GrowthPlan) -> Gr
         # The root's look reached the bottom: what it has proven, it has proven of any tree.
         bound[0] = max(each.bound[0] for each in planned)
     return replace(best, bound=bound)
-
-
-def with_least_losses(grown: Grown, rows: GroupedRows, loss: Loss) -> Grown:
-    """Return the same where looks were cut short, but proven as far as the rows alone prove it."""
-    if not cut_short(grown.tree, grown.planned, grown.bound).any():
-        return grown
-    least = np.minimum(least_losses(rows, loss, grown.tree), grown.planned)
-    return replace(grown, bound=np.maximum(grown.bound, least))
 
 
 def _threads(n_jobs: int | None) -> int:

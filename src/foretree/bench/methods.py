@@ -88,8 +88,9 @@ def _own_version(solvers: bool) -> str:
     for entry in sorted(root.iterdir(), key=lambda entry: entry.name):
         if entry.name not in skipped:
             _digest(entry, digest)
-    if solvers:
-        _digest(root / "bench" / "programs.py", digest)
+    # What a method's name stands for belongs to it as well.
+    for name in ("methods.py", *(("programs.py",) if solvers else ())):
+        _digest(root / "bench" / name, digest)
     return f"foretree {foretree.__version__}+{digest.hexdigest()[:8]}"
 
 

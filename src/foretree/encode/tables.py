@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 
 from foretree.encode.columns import Column, column_of_array, column_of_series
 
+# The types of numbers that columns of any table may have.
+_BLOCK_TYPES = frozenset(["f4", "f8", *(f"{sign}{size}" for sign in "iu" for size in (1, 2, 4, 8))])
+
 
 @dataclass(frozen=True, slots=True)
 class ArrayTable:
@@ -98,7 +101,7 @@ def _one_block(X: Any) -> NDArray[Any] | None:
     if len(kinds) != 1 or not hasattr(X, "to_numpy"):
         return None
     (kind,) = kinds
-    if not isinstance(kind, np.dtype) or kind.kind not in "fiu":
+    if not isinstance(kind, np.dtype) or not kind.isnative or kind.str[1:] not in _BLOCK_TYPES:
         return None
     values: NDArray[Any] = X.to_numpy()
     return values
