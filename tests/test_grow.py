@@ -411,7 +411,8 @@ def test_a_long_look_cut_short_leaves_no_worse_a_tree_than_a_short_one(seconds, 
     assert_counts_are_right(problem, grown.tree)
     assert best - 1e-9 <= total_loss(grown.tree) <= short
     assert total_loss(grown.tree) - unproven_loss(grown.tree, grown.planned, grown.bound) <= best + 1e-9
-    assert (unproven_loss(grown.tree, grown.planned, grown.bound) == 0) == (clock.seconds < seconds)
+    # What ends in time is proven; so may be what a node or two took longer.
+    assert clock.seconds >= seconds or unproven_loss(grown.tree, grown.planned, grown.bound) == 0
 
 
 @pytest.mark.parametrize("depth", [3, 4])

@@ -334,14 +334,15 @@ def grow_in_time(looker: Looker, plan: GrowthPlan, count: Callable[[], Kinds] | 
     planned = [attempt(plan.lookahead, FIRST_SHARE)]
     if _is_proven(planned[0]):
         return planned[0]
+    first_took = now() - began
     kinds = None if count is None else count()
     shorter: list[Grown] = []
     for steps in range(2, plan.lookahead):
         shorter.append(attempt(steps, SHORT_SHARE))
         if not _is_proven(shorter[-1]):
             break
-    # A short look that began in time may have ended behind it.
-    if now() < began + seconds:
+    # In less time than the first try had, a second would see no more.
+    if now() + first_took < began + seconds:
         planned.append(attempt(plan.lookahead, 1.0))
         if _is_proven(planned[-1]):
             return planned[-1]
