@@ -1,7 +1,6 @@
 """The scikit-learn face of the rolling lookahead tree."""
 
 from dataclasses import replace
-from numbers import Integral, Real
 from time import perf_counter
 from typing import Any, Self
 
@@ -10,22 +9,20 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from foretree._kernels.bits import pack_binary
 from foretree._kernels.descend import descend_values, descend_words
 from foretree.costs import Limits
 from foretree.encode import NoSplitError, PackedRows, Split, SplitEncoder
-from foretree.encode.columns import KIND_TEXT, Numbers
-from foretree.encode.tables import ArrayTable, Table, places_of, read_table
+from foretree.encode.tables import places_of, read_table
+from foretree.encode.zero_one import matrix_of, named_zero_one, pack_zero_one, zero_one_values
 from foretree.gap import cut_short, unproven_loss
 from foretree.groups import GroupedRows, group_rows
 from foretree.grow import Grown, GrowthPlan, grow_rows
 from foretree.losses import Loss, resolve_loss
+from foretree.parameters import check_parameters
 from foretree.targets import Target, check_total, read_class_weights, read_classes, read_row_weights
 from foretree.tree import Tree, importances, levels, path_matrix, total_loss
 
 Floats = NDArray[np.float64]
-# Kinds of array whose 0/1 values the packing kernel reads as they are; others are turned to float64.
-_READ_AS_IS = frozenset(np.dtype(kind) for kind in ("u1", "f4", "f8", "i8"))
 
 
 class LookaheadTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -124,7 +121,7 @@ class LookaheadTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         began = perf_counter()
         # What a fit that fails leaves behind is no tree, least of all the one before.
         self.__dict__.pop("tree_", None)
-        _check_parameters(self)
+        check_parameters(self)
         row_weights = read_row_weights(sample_weight, X)
         rows = self._read_table(X, y, row_weights)
         classes, codes = read_classes(y, rows.n_rows)
@@ -206,7 +203,7 @@ class LookaheadTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
                 "This LookaheadTreeClassifier requires y to be passed, but the target y is None."
             )
         if self.encoder is None or (isinstance(self.encoder, str) and type(X) is np.ndarray):
-            values, names = (X, None) if type(X) is np.ndarray else _named_zero_one(X)
+            values, names = (X, None) if type(X) is np.ndarray else named_zero_one(X)
             packed = pack_zero_one(values, names)
             if isinstance(packed, PackedRows):
                 self.encoder_ = None
@@ -346,86 +343,12 @@ class LookaheadTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         return [f"x{j}" for j in range(self.n_features_in_)] if names is None else [str(n) for n in names]
 
     def _read_zero_one(self, X: Any) -> NDArray[Any]:
-        """Return X as an array the kernels read, with the columns of training."""
-        values, named = X, hasattr(self, "feature_names_in_")
-        if named or type(X) is not np.ndarray:
-            table = read_table(X)
-            places = places_of(table, tuple(self._feature_names()), named, type(self).__name__)
-            values = _matrix(table, places)
-        if values.ndim != 2:
-            raise ValueError(_not_two_dimensional(values))
-        if values.shape[1] != self.n_features_in_:
-            raise ValueError(
-                f"X has {values.shape[1]} features, but LookaheadTreeClassifier is expecting {self.n_features_in_} "
-                "features as input; pass the columns of training, in their order."
-            )
-        if values.dtype == np.bool_:
-            values = values.view(np.uint8)
-        if values.dtype not in _READ_AS_IS:
-            values = _as_floats(values)
-        return np.ascontiguousarray(values)
-
-
-def _named_zero_one(X: Any) -> tuple[NDArray[Any], NDArray[Any] | None]:
-    """Return a table of any library as an array, and the names of its columns if it has any."""
-    table = read_table(X)
-    names = np.array(table.names, dtype=object) if table.named else None
-    return _matrix(table, np.arange(len(table.names))), names
-
-
-def _matrix(table: Table, places: NDArray[np.intp]) -> NDArray[Any]:
-    """Return the columns of a table at `places` as an array (n_rows, n_places)."""
-    if isinstance(table, ArrayTable):
-        in_order = np.array_equal(places, np.arange(table.values.shape[1]))
-        return table.values if in_order else table.values[:, places]
-    columns = [table.column(int(place)) for place in places]
-    for column in columns:
-        if not isinstance(column, Numbers) or column.kind not in ("number", "boolean", "empty"):
-            raise TypeError(
-                f"Column {column.name!r} holds {KIND_TEXT[column.kind]}, but without an encoder a tree takes nothing "
-                "but 0 and 1; fit with encoder='auto' to have other columns encoded."
-            )
-    return np.column_stack([column.values for column in columns if isinstance(column, Numbers)])
-
-
-def pack_zero_one(X: Any, names: NDArray[Any] | None = None) -> PackedRows | str:
-    """Pack a table of 0 and 1 (n_rows, n_splits), or say in a sentence why it is none."""
-    values = X if type(X) is np.ndarray else np.asarray(X)
-    if values.ndim != 2 or 0 in values.shape:
-        return _not_two_dimensional(values)
-    if values.dtype == np.bool_:
-        values = values.view(np.uint8)
-    if values.dtype.kind not in "iuf":
-        return f"X holds {values.dtype} values; with encoder=None it must be a matrix of 0 and 1."
-    if values.dtype not in _READ_AS_IS:
-        values = values.astype(np.float64)
-    n_rows, n_splits = values.shape
-    words = np.empty((n_rows, (n_splits + 31) // 32), np.uint32)
-    place = pack_binary(np.ascontiguousarray(values).reshape(-1), n_rows, n_splits, words)
-    if place < 0:
-        return PackedRows(words, n_splits)
-    row, column = divmod(int(place), n_splits)
-    name = column if names is None else repr(names[column])
-    return (
-        f"Column {name} of X is {values[row, column]} in row {row}; with encoder=None X must hold nothing but "
-        "0 and 1. Leave encoder='auto' to have other tables encoded."
-    )
-
-
-def _not_two_dimensional(values: NDArray[Any]) -> str:
-    return (
-        f"X has shape {values.shape}; it must be a table of at least one row and one column. Reshape your data "
-        "with X.reshape(-1, 1) if it is one column, or X.reshape(1, -1) if it is one row."
-    )
-
-
-def _as_floats(values: NDArray[Any]) -> Floats:
-    try:
-        return values.astype(np.float64)
-    except (TypeError, ValueError):
-        raise ValueError(
-            f"X holds {values.dtype} values, but the tree was fitted on a 0/1 matrix; pass the same 0/1 columns."
-        ) from None
+        named = hasattr(self, "feature_names_in_")
+        if type(X) is np.ndarray and not named:
+            return zero_one_values(X, self.n_features_in_)
+        table = read_table(X)
+        places = places_of(table, tuple(self._feature_names()), named, type(self).__name__)
+        return zero_one_values(matrix_of(table, places), self.n_features_in_)
 
 
 def _refuse_one_class(codes: NDArray[np.int64], row_weights: Floats | None) -> None:
@@ -445,51 +368,3 @@ def _refuse_constant(words: NDArray[np.uint32], row_weights: Floats | None) -> N
             f"No column of X separates any of its {len(weighing)} rows: each holds a single value. "
             "Pass columns that vary."
         )
-
-
-def _check_parameters(model: LookaheadTreeClassifier) -> None:
-    """Refuse parameters that mean nothing, each with the values that do."""
-    depth, look = model.max_depth, model.lookahead
-    if depth is not None and not _whole(depth, 1):
-        raise ValueError(f"max_depth={depth!r} must be a whole number of at least 1, or None for no limit.")
-    if not _whole(look, 1) and look != "optimal":
-        raise ValueError(f"lookahead={look!r} must be a whole number of at least 1, or 'optimal'.")
-    if look == "optimal" and depth is None:
-        raise ValueError(
-            "lookahead='optimal' needs a max_depth: an optimal tree without limit is not searched for."
-        )
-    for name, least in (("min_samples_leaf", 1), ("min_samples_internal", 2)):
-        if not _whole(getattr(model, name), least):
-            raise ValueError(f"{name}={getattr(model, name)!r} must be a whole number of at least {least}.")
-    if not isinstance(model.min_loss_decrease, Real) or not model.min_loss_decrease >= 0:
-        raise ValueError(f"min_loss_decrease={model.min_loss_decrease!r} must be a number of at least 0.")
-    share = model.min_weight_fraction_leaf
-    if not isinstance(share, Real) or not 0 <= share <= 0.5:
-        raise ValueError(f"min_weight_fraction_leaf={share!r} must be a number from 0 to 0.5.")
-    leaves, limit = model.max_leaf_nodes, model.time_limit
-    if leaves is not None and not _whole(leaves, 2):
-        raise ValueError(f"max_leaf_nodes={leaves!r} must be a whole number of at least 2, or None.")
-    if limit is not None and (not isinstance(limit, Real) or not limit > 0):
-        raise ValueError(f"time_limit={limit!r} must be a number of seconds above 0, or None.")
-    _check_choices(model)
-
-
-def _check_choices(model: LookaheadTreeClassifier) -> None:
-    for name, known in (
-        ("stop", ("pure", "no_gain")),
-        ("tie_break", ("gini", "first")),
-        ("solver", ("closed", "lp", "mip")),
-    ):
-        if getattr(model, name) not in known:
-            choices = f"{', '.join(map(repr, known[:-1]))} or {known[-1]!r}"
-            raise ValueError(f"{name}={getattr(model, name)!r} must be {choices}.")
-    jobs = model.n_jobs
-    if jobs is not None and not (_whole(jobs, 1) or jobs == -1):
-        raise ValueError(f"n_jobs={jobs!r} must be a whole number of at least 1, -1 for all cores, or None.")
-    encoder = model.encoder
-    if not (encoder is None or encoder == "auto" or hasattr(encoder, "fit_pack")):
-        raise ValueError(f"encoder={encoder!r} must be 'auto', None for a 0/1 matrix, or a SplitEncoder.")
-
-
-def _whole(value: Any, least: int) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= least

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from foretree.costs import Limits, PairCosts, pair_costs
 from foretree.counts import MemoryRows
-from foretree.estimators import pack_zero_one
+from foretree.encode.zero_one import pack_zero_one
 from foretree.groups import group_rows
 from foretree.losses import LOSSES
 from foretree.solve import Plan
