@@ -126,24 +126,23 @@ def _folds(text: str) -> tuple[int, ...]:
     return folds
 
 
-def _positive(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 0 < value < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds above 0")
-    return value
+def _reader(read: Callable[[str], float], fits: Callable[[float], bool], complaint: str) -> Any:
+    """Return what reads an option's number, or says of the text what is wrong with it."""
+
+    def parse(text: str) -> float:
+        try:
+            value = read(text)
+        except ValueError:
+            value = 0
+        if not fits(value):
+            raise argparse.ArgumentTypeError(f"{text!r} {complaint}")
+        return value
+
+    return parse
 
 
-def _workers(text: str) -> int:
-    try:
-        value = int(text)
-    except ValueError:
-        value = 0
-    if not value:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of workers; -1 stands for every core")
-    return value
+_positive = _reader(float, lambda value: 0 < value < float("inf"), "is not a number of seconds above 0")
+_workers = _reader(int, bool, "is no number of workers; -1 stands for every core")
 
 
 def _params(settings: Sequence[str]) -> dict[str, dict[str, Any]]:

@@ -43,7 +43,6 @@ class Wanted:
     """
 
     grouped: GroupedRows
-
     constraints: Any
     solver: str
     loss: Any

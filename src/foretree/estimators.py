@@ -17,7 +17,7 @@ from foretree.encode.zero_one import matrix_of, named_zero_one, pack_zero_one, z
 from foretree.gap import cut_short, unproven_loss
 from foretree.groups import GroupedRows, group_rows
 from foretree.grow import Grown, GrowthPlan, grow_rows
-from foretree.losses import Loss, resolve_loss
+from foretree.losses import resolve_loss
 from foretree.parameters import check_parameters
 from foretree.targets import Target, check_total, read_class_weights, read_classes, read_row_weights
 from foretree.tree import Tree, importances, levels, path_matrix, total_loss
@@ -130,30 +130,18 @@ class LookaheadTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         grouped = group_rows(rows.words, rows.n_splits, codes, factors, row_weights)
         total = float(grouped.groups.weights @ np.diff(grouped.starts))
         check_total(total, "sample_weight times class_weight")
-        max_depth = 2**31 if self.max_depth is None else int(self.max_depth)
-        # No path asks a question twice.
-        deepest = min(max_depth, rows.n_splits)
-        plan = GrowthPlan(
-            deepest,
-            deepest if self.lookahead == "optimal" else min(int(self.lookahead), deepest),
-            Limits(
-                int(self.min_samples_leaf),
-                int(self.min_samples_internal),
-                float(self.min_weight_fraction_leaf) * total,
-            ),
-            self.stop == "no_gain",
-            float(self.min_loss_decrease) * total,
-            self.max_leaf_nodes,
-            self.tie_break == "gini",
-            None if self.time_limit is None else max(0.0, self.time_limit - (perf_counter() - began)),
-        )
-        loss = resolve_loss(self.loss, max_depth, classes.size)
+        plan = self._plan(rows.n_splits, total, perf_counter() - began)
+        loss = resolve_loss(self.loss, self._deepest(), classes.size)
         if self.solver == "closed" and self._wishes_nothing():
             del codes  # 8 bytes a row that growing has no use for
             grown = grow_rows(grouped, loss, plan, self.n_jobs, bool(self.verbose))
         else:
+            # Loaded here: few trees need it, and every process would wait for it.
+            from foretree import constrained
+
             target = Target(classes, codes, factors, row_weights)
-            grown = self._grow_constrained((rows, grouped), target, loss, plan, (X, sensitive))
+            wanted = self._wanted(grouped, X, sensitive)
+            grown = constrained.grow_constrained(rows, target, loss, plan, wanted)
         if grown.tree.n_nodes == 1:
             _refuse_constant(rows.words, row_weights)
         self.classes_ = classes
@@ -176,25 +164,38 @@ class LookaheadTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
             isinstance(self.constraints, list | tuple) and not self.constraints
         )
 
-    def _grow_constrained(
-        self, taken: tuple[PackedRows, GroupedRows], target: Target, loss: Loss, plan: GrowthPlan, beside: Any
-    ) -> Grown:
-        """Grow under the constraints, or with nodes solved by [OCT-2]."""
-        # Loaded here: few trees need it, and every process would wait for it.
+    def _deepest(self) -> int:
+        return 2**31 if self.max_depth is None else int(self.max_depth)
+
+    def _plan(self, n_splits: int, total: float, spent: float) -> GrowthPlan:
+        """Return how to grow on `n_splits` questions and rows of weight `total`, `spent` seconds after the start."""
+        # No path asks a question twice.
+        deepest = min(self._deepest(), n_splits)
+        share = float(self.min_weight_fraction_leaf)
+        return GrowthPlan(
+            deepest,
+            deepest if self.lookahead == "optimal" else min(int(self.lookahead), deepest),
+            Limits(int(self.min_samples_leaf), int(self.min_samples_internal), share * total),
+            self.stop == "no_gain",
+            float(self.min_loss_decrease) * total,
+            self.max_leaf_nodes,
+            self.tie_break == "gini",
+            None if self.time_limit is None else max(0.0, self.time_limit - spent),
+        )
+
+    def _wanted(self, grouped: GroupedRows, X: Any, sensitive: Any) -> Any:
+        """Return the constraints and the solver, in the words of `constrained`."""
         from foretree import constrained
 
-        X, sensitive = beside
-        rows, grouped = taken
-        wanted = constrained.Wanted(
+        return constrained.Wanted(
             grouped,
             self.constraints,
             self.solver,
             self.loss,
             constrained.read_columns(self._feature_names(), self._splits()),
-            lambda name: constrained.read_grouping(name, X, sensitive, rows.n_rows),
+            lambda name: constrained.read_grouping(name, X, sensitive, len(grouped.words)),
             self.n_jobs,
         )
-        return constrained.grow_constrained(rows, target, loss, plan, wanted)
 
     def _read_table(self, X: Any, y: Any, row_weights: Floats | None) -> PackedRows:
         """Pack the training table and remember how, in encoder_ and the names of features."""
